@@ -1,0 +1,101 @@
+// What is qualified: an operator or a model with fixed shapes, weights and inputs. The same code runs in both phases and
+// knows neither types nor devices; `execute.h` applies those. A case is one short file that ends in a Registration.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cases/bound_spec.h"
+
+namespace ampgate::cases {
+
+class Fill;
+
+// Named dimensions in the case's own order; the name is what stands in trial ids: "512x256x128", "batch64".
+struct Shape {
+  std::string name;
+  std::vector<std::pair<std::string, std::int64_t>> dims;
+  // Throws std::out_of_range when the case has no such dimension.
+  std::int64_t operator[](std::string_view dim) const;
+};
+
+enum class Role { kInput, kWeight };
+
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;  // FP32 as set up (index and mask tensors keep their own type and are never converted)
+  Role role = Role::kInput;
+};
+
+// What `run` works on. Tensors are numbered in the order of `setup`; cases give the numbers names by an enum, since a
+// look-up by name would stand in the timed body.
+struct State {
+  std::vector<NamedTensor> tensors;
+  const at::Tensor& operator[](std::size_t number) const { return tensors[number].tensor; }
+  // For everyone but `run`. Null when there is no such tensor.
+  const at::Tensor* find(std::string_view name) const;
+};
+
+using Outputs = c10::SmallVector<at::Tensor, 2>;
+
+// What the outputs of a case mean.
+enum class Meaning { kValues, kScores, kRegression };
+
+// Scores (N, classes) of output `output`; the decision is the argmax of a row, ties by the rules.
+struct Decisions {
+  std::size_t output = 0;
+  std::string labels;  // name of the int64 input that holds the right classes (N), never read by `run`
+};
+
+struct Facts {
+  double flops = 0.0;  // of one run, a multiply-add counts two; 0: does not say
+  BoundSpec bound;
+  Meaning meaning = Meaning::kValues;
+  std::optional<Decisions> decisions{};          // with Meaning::kScores
+  std::string targets{};                         // Meaning::kRegression: name of the input with the right values
+  std::map<std::size_t, double> elements_read{}; // tensors that a run reads only in part (embedding): elements read
+  std::string domain = "finite inputs";          // for which inputs the bound holds, in words
+  std::string reads{};                           // reads of device values that the algorithm needs, in words; empty: none
+};
+
+struct SuiteShapes {
+  std::string suite;                             // "smoke", "standard", "large"
+  std::vector<std::vector<std::int64_t>> shapes; // each in the order of `dims`
+};
+
+struct Case {
+  std::string name;  // [a-z0-9_.-]+
+  std::vector<std::string> dims;
+  std::vector<SuiteShapes> suites;
+  std::vector<std::string> outputs;  // names, in the order in which `run` returns them
+  std::function<State(const Shape&, const Fill&)> setup;
+  Outputs (*run)(State&);
+  Facts (*facts)(const Shape&);
+  // The same function by another path for the FP64 oracle, where `run` in FP64 would not be it.
+  Outputs (*reference_run)(State&) = nullptr;
+  bool model = false;
+  // "batch" gives shape names like batch64; empty: sizes joined by x.
+  std::string shape_prefix{};
+  // Precisions that make no sense for this case, with the reason.
+  std::map<std::string, std::string> unsupported{};
+
+  // Throws std::invalid_argument for a wrong number of sizes or a size below 1.
+  Shape shape(const std::vector<std::int64_t>& sizes) const;
+};
+
+// All cases by name. Registrars run before main; the list is complete and never changes afterwards.
+const std::map<std::string, Case, std::less<>>& registry();
+
+struct Registration {
+  explicit Registration(Case definition);
+};
+
+}  // namespace ampgate::cases

@@ -1,0 +1,69 @@
+// Named parts of a model: a name scope for whoever looks on, and an FP32 island for the trials that list the name.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ampgate::precision {
+
+// The regions that run in FP32 on this thread, set by the trial; empty for every precision but `islands-*`.
+class IslandScope {
+ public:
+  explicit IslandScope(std::vector<std::string> regions);
+  ~IslandScope();
+  IslandScope(const IslandScope&) = delete;
+  IslandScope& operator=(const IslandScope&) = delete;
+
+ private:
+  std::vector<std::string> previous_;
+};
+
+// Names of the regions that this thread is in, outermost first. Read by the interceptor of phase 1.
+const std::vector<std::string_view>& region_stack();
+
+namespace detail {
+
+class RegionScope {
+ public:
+  explicit RegionScope(std::string_view name);
+  ~RegionScope();
+  RegionScope(const RegionScope&) = delete;
+  RegionScope& operator=(const RegionScope&) = delete;
+};
+
+bool is_island(std::string_view name);
+
+// Autocast off on every device type, for the life of the object.
+class NoAutocast {
+ public:
+  NoAutocast();
+  ~NoAutocast();
+  NoAutocast(const NoAutocast&) = delete;
+  NoAutocast& operator=(const NoAutocast&) = delete;
+
+ private:
+  bool cpu_;
+  bool cuda_;
+};
+
+at::Tensor to_float(const at::Tensor& tensor);
+
+}  // namespace detail
+
+// Runs fn(tensors...) inside the region `name`. If the trial lists the name, 16-bit tensors are raised to FP32 first and
+// autocast is off inside: switching autocast off alone would leave 16-bit inputs as they are.
+template <typename Function, typename... Tensors>
+auto region(std::string_view name, Function&& fn, const Tensors&... tensors) {
+  detail::RegionScope scope(name);
+  if (detail::is_island(name)) {
+    detail::NoAutocast off;
+    return std::forward<Function>(fn)(detail::to_float(tensors)...);
+  }
+  return std::forward<Function>(fn)(tensors...);
+}
+
+}  // namespace ampgate::precision
