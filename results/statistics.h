@@ -1,0 +1,54 @@
+// Medians of times and ratios of times, with intervals that take fresh processes, not calls, as the unit of
+// chance.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace ampgate::results {
+
+// One cell: a batch of calls, timed together. `time_ns` is the mean of one call.
+struct Sample {
+  int process = 0;
+  int block = 0;  // position in time within the process; pairs the precisions of a case
+  double time_ns = 0;
+  std::int64_t calls = 1;
+};
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+struct Estimate {
+  double value = 0;                  // the median: nanoseconds, or a ratio
+  std::optional<Interval> interval;  // absent: too few samples, `method` says so
+  double mad = 0;   // median absolute deviation from the median, not scaled; of a ratio: of log t
+  int samples = 0;  // before neighbouring blocks were merged
+  int processes = 0;
+  double lag1 = 0;     // autocorrelation of neighbouring blocks within processes, before merging
+  double drift = 0;    // relative change per block within processes (Theil-Sen slope)
+  std::string method;  // how the interval was made, or why there is none
+};
+
+// Median time of one call. `level` is the interval's (0.95), `seed` that of the resampling: the same samples
+// and seed give the same bits. Throws std::invalid_argument for no samples, a time that is not finite and
+// positive, two samples of one process and block, or a level outside (0, 1).
+Estimate median_time(std::span<const Sample> samples, double level, std::uint64_t seed);
+
+// Median of t_numerator / t_denominator over the blocks that both have, on log t, so that A:B and B:A are
+// reciprocals. A speed-up over fp32 is paired_ratio(fp32, x). Throws as median_time does; no common block
+// counts as no samples.
+Estimate paired_ratio(std::span<const Sample> numerator, std::span<const Sample> denominator, double level,
+                      std::uint64_t seed);
+
+// Level of the interval at look 1, 2, 3... so that all looks together miss at most 1 - level: look k spends
+// 2^-k of it.
+double level_at_look(double level, int look);
+
+// Half of the interval's width over its value; infinity without an interval.
+double relative_half_width(const Estimate& estimate);
+
+}  // namespace ampgate::results
