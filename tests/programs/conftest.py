@@ -1,0 +1,63 @@
+"""Where the programs are, and how the tests start them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("AMPGATE_BUILD_DIR", ROOT / "build"))
+AMPGATE = BUILD / "bin" / "ampgate"
+TEST_WORKER = BUILD / "tests" / "libexec" / "ampgate" / "test"
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:  # noqa: ANN401
+        return json.loads(self.out)
+
+
+def ampgate(
+    *arguments: str | Path, cwd: Path | None = None, timeout: float = 300, env: dict[str, str] | None = None
+) -> Result:
+    """Runs the driver; never raises for an exit code."""
+    done = subprocess.run(
+        [AMPGATE, *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def records(archive: Path) -> list[Path]:
+    """All records in an archive, oldest first."""
+    return sorted(archive.glob("*/*.json"))
+
+
+def journals(archive: Path) -> list[Path]:
+    return sorted(archive.glob("*/*.journal.jsonl"))
+
+
+@pytest.fixture(scope="session")
+def smoke_record(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One run of two cases in all precisions, shared by the tests that only read it."""
+    archive = tmp_path_factory.mktemp("smoke")
+    result = ampgate("run", "--suite", "smoke", "--case", "matmul", "--case", "softmax", "--archive", archive)
+    assert result.code == 0, result.err + result.out
+    (record,) = records(archive)
+    return record
