@@ -1,0 +1,42 @@
+// How far a correct operator may be from its FP64 oracle before its result is rounded to the output's type:
+// E, element by element. One file a family in bounds/.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/ScalarType.h>
+
+#include <cstddef>
+#include <string>
+
+#include "cases/bound_spec.h"
+#include "cases/case.h"
+#include "results/rules.h"
+
+namespace ampgate::validate {
+
+struct BoundContext {
+  const cases::Case& definition;
+  const cases::BoundSpec& spec;
+  const cases::State& inputs;    // FP64, as the operator saw them (oracle.h)
+  const cases::Outputs& oracle;  // FP64
+  c10::ScalarType operand_type;  // type in which the operator saw its floating tensors
+  c10::ScalarType output_type;   // type of the output that is judged
+  const results::Rules& rules;
+};
+
+struct Bound {
+  at::Tensor error;  // E, FP64, contiguous, sizes of the oracle's output
+  at::Tensor hard;  // never exceeded by any order of summation, E <= hard; undefined where E is the last word
+  std::string criterion;     // for records: "inner-product bound"
+  std::string source;        // the formula in words
+  bool exact_zeros = false;  // -0 and +0 are different results (operators that only move values)
+};
+
+// False for models and unknown families: they are judged by replay and by the error ratio.
+bool has_bound(cases::Family family);
+
+// E of output number `output`. Throws std::invalid_argument for a family without a bound, and
+// std::logic_error when the case lacks a tensor that its family needs, or names axes that do not fit.
+Bound error_bound(const BoundContext& context, std::size_t output);
+
+}  // namespace ampgate::validate
