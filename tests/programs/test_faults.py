@@ -1,0 +1,126 @@
+"""Workers that crash, hang, lie or compute wrongly: the trial in flight gets its verdict, the others their answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from conftest import AMPGATE, TEST_WORKER, Result, ampgate, journals, records
+
+OTHERS = ("fp32", "autocast-fp16", "autocast-bf16", "cast-bf16")
+
+
+def run_misbehaving(tmp_path: Path, request: str, *arguments: str) -> tuple[Result, dict[str, dict]]:
+    """`request` as in tests/worker/misbehave.cpp; the trials of the record by their precision."""
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps({"trial_limit_s": 3.0}))
+    result = ampgate(
+        "run", "--suite", "smoke", "--case", "misbehave", "--worker", TEST_WORKER, "--archive", tmp_path / "archive",
+        "--rules", rules, *arguments, env={"AMPGATE_MISBEHAVE": request},
+    )  # fmt: skip
+    (record,) = records(tmp_path / "archive")
+    assert not journals(tmp_path / "archive")
+    return result, {trial["precision"]: trial for trial in json.loads(record.read_text())["trials"]}
+
+
+@pytest.mark.parametrize(
+    ("what", "verdict", "words"),
+    [
+        ("segv", "crashed", "SIGSEGV"),
+        ("abort", "crashed", "SIGABRT"),
+        ("hang", "timed-out", "3"),
+        ("exit0", "crashed", "without"),
+        ("throw", "crashed", "thrown on request"),
+        ("nan", "nonfinite", "nan"),
+        ("wrong", "inaccurate", "bound"),
+    ],
+)
+def test_fault_in_validation(tmp_path: Path, what: str, verdict: str, words: str) -> None:
+    result, trials = run_misbehaving(tmp_path, f"{what}@ampgate-validate@float16")
+    assert result.code == 1
+    bad = trials["cast-fp16"]
+    assert bad["verdict"] == verdict
+    assert words in bad["reason"].lower() or words in bad["reason"]
+    assert "time_ns" not in bad.get("measurement", {})
+    for precision in OTHERS:
+        assert trials[precision]["verdict"] == "pass", precision
+        assert trials[precision]["measurement"]["verdict"] == "measured", precision
+    assert verdict in result.out
+
+
+@pytest.mark.parametrize(("what", "verdict"), [("segv", "baseline-invalid"), ("nan", "baseline-invalid")])
+def test_fault_in_the_baseline_stops_the_case(tmp_path: Path, what: str, verdict: str) -> None:
+    result, trials = run_misbehaving(tmp_path, f"{what}@ampgate-validate@float32")
+    assert result.code == 1
+    assert trials["fp32"]["verdict"] == {"segv": "crashed", "nan": "baseline-invalid"}[what]
+    for precision in ("autocast-fp16", "autocast-bf16", "cast-fp16", "cast-bf16"):
+        assert trials[precision]["verdict"] == verdict
+        assert trials[precision]["reason"]
+        assert "time_ns" not in trials[precision].get("measurement", {})
+
+
+@pytest.mark.parametrize(
+    ("what", "verdict"),
+    [
+        ("segv", "crashed"),
+        ("hang", "timed-out"),
+        ("exit0", "crashed"),
+        ("throw", "crashed"),
+        ("wrong:50", "output-changed"),
+        ("nan:50", "output-changed"),
+        ("write-input:50", "output-changed"),
+    ],
+)
+def test_fault_in_measurement(tmp_path: Path, what: str, verdict: str) -> None:
+    result, trials = run_misbehaving(tmp_path, f"{what}@ampgate-bench@float16")
+    assert result.code == 1
+    bad = trials["cast-fp16"]
+    assert bad["verdict"] == "pass"
+    assert bad["measurement"]["verdict"] == verdict
+    assert bad["measurement"]["reason"]
+    assert "time_ns" not in bad["measurement"]
+    for precision in OTHERS:
+        assert trials[precision]["measurement"]["verdict"] == "measured", precision
+    assert verdict in result.out
+
+
+@pytest.mark.parametrize("delay_s", [1.0, 3.0, 6.0, 10.0])
+def test_kill_of_the_driver_loses_no_finished_trial(tmp_path: Path, delay_s: float) -> None:
+    archive = tmp_path / "archive"
+    cases = ["--case", "softmax", "--case", "matmul", "--case", "mean"]
+    command = ["run", "--suite", "smoke", *cases, "--archive", archive]
+    driver = subprocess.Popen(
+        [AMPGATE, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    time.sleep(delay_s)
+    os.kill(driver.pid, signal.SIGKILL)
+    driver.wait()
+    if not journals(archive):
+        assert len(records(archive)) == 1 or delay_s < 2
+        return
+    (journal,) = journals(archive)
+    before = [json.loads(line) for line in journal.read_text().splitlines() if line.endswith("}")]
+    result = ampgate("run", "--resume", journal)
+    assert result.code == 0, result.err
+    (record,) = records(archive)
+    assert not journals(archive)
+    resumed = {trial["id"]: trial for trial in json.loads(record.read_text())["trials"]}
+    for line in before:
+        trial = line.get("trial", {})
+        if "evidence" in trial:
+            assert resumed[trial["id"]]["evidence"]["outputs"] == trial["evidence"]["outputs"]
+
+    uninterrupted = ampgate(*command[:-1], tmp_path / "other")
+    assert uninterrupted.code == 0
+    (other,) = records(tmp_path / "other")
+    for trial in json.loads(other.read_text())["trials"]:
+        same = resumed[trial["id"]]
+        assert same["verdict"] == trial["verdict"]
+        assert same["accuracy"] == trial["accuracy"]
+        assert same["operators"] == trial["operators"]
+        assert same["evidence"] == trial["evidence"]
