@@ -11,15 +11,19 @@ enum : std::size_t { kA, kB };
 const Registration registration{{
     .name = "matmul",
     .dims = {"m", "n", "k"},
-    .suites = {{"smoke", {{65, 33, 100}}}, {"standard", {{512, 512, 512}, {1024, 1024, 1024}}}, {"large", {{4096, 4096, 4096}, {8192, 8192, 8192}}}},
+    .suites = {{"smoke", {{65, 33, 100}}},
+               {"standard", {{512, 512, 512}, {1024, 1024, 1024}}},
+               {"large", {{4096, 4096, 4096}, {8192, 8192, 8192}}}},
     .outputs = {"out"},
     .setup = [](const Shape& shape, const Fill& fill) -> State {
-      return {{{"a", fill.normal("a", {shape["m"], shape["k"]})}, {"b", fill.normal("b", {shape["k"], shape["n"]})}}};
+      return {{{"a", fill.normal("a", {shape["m"], shape["k"]})},
+               {"b", fill.normal("b", {shape["k"], shape["n"]})}}};
     },
     .run = [](State& state) -> Outputs { return {at::matmul(state[kA], state[kB])}; },
     .facts = [](const Shape& shape) -> Facts {
-      return {.flops = 2.0 * static_cast<double>(shape["m"] * shape["n"] * shape["k"]),
-              .bound = {.family = Family::kInnerProduct, .length = shape["k"], .reduced = {{kA, 1}, {kB, 0}}}};
+      return {
+          .flops = 2.0 * static_cast<double>(shape["m"] * shape["n"] * shape["k"]),
+          .bound = {.family = Family::kInnerProduct, .length = shape["k"], .reduced = {{kA, 1}, {kB, 0}}}};
     },
 }};
 

@@ -1,0 +1,31 @@
+#include <ATen/ops/bmm.h>
+
+#include "cases/case.h"
+#include "cases/fills.h"
+
+namespace ampgate::cases {
+namespace {
+
+enum : std::size_t { kA, kB };
+
+const Registration registration{{
+    .name = "batched_matmul",
+    .dims = {"batch", "m", "n", "k"},
+    .suites = {{"smoke", {{3, 17, 9, 33}}},
+               {"standard", {{16, 256, 256, 256}}},
+               {"large", {{64, 1024, 1024, 1024}}}},
+    .outputs = {"out"},
+    .setup = [](const Shape& shape, const Fill& fill) -> State {
+      return {{{"a", fill.normal("a", {shape["batch"], shape["m"], shape["k"]})},
+               {"b", fill.normal("b", {shape["batch"], shape["k"], shape["n"]})}}};
+    },
+    .run = [](State& state) -> Outputs { return {at::bmm(state[kA], state[kB])}; },
+    .facts = [](const Shape& shape) -> Facts {
+      return {
+          .flops = 2.0 * static_cast<double>(shape["batch"] * shape["m"] * shape["n"] * shape["k"]),
+          .bound = {.family = Family::kInnerProduct, .length = shape["k"], .reduced = {{kA, 2}, {kB, 1}}}};
+    },
+}};
+
+}  // namespace
+}  // namespace ampgate::cases

@@ -1,0 +1,40 @@
+#include <ATen/ops/conv2d.h>
+
+#include "cases/case.h"
+#include "cases/fills.h"
+
+namespace ampgate::cases {
+namespace {
+
+enum : std::size_t { kInput, kWeight };
+
+// Stride 1, padded so that an odd kernel keeps height and width. Flops count the taps that lie in the
+// padding, as published counts of convolutions do.
+const Registration registration{{
+    .name = "conv2d",
+    .dims = {"batch", "in", "out", "height", "width", "kernel"},
+    .suites = {{"smoke", {{2, 5, 7, 9, 11, 3}}},
+               {"standard", {{4, 64, 64, 56, 56, 3}}},
+               {"large", {{32, 256, 256, 56, 56, 3}}}},
+    .outputs = {"out"},
+    .setup = [](const Shape& shape, const Fill& fill) -> State {
+      return {
+          {{"input", fill.normal("input", {shape["batch"], shape["in"], shape["height"], shape["width"]})},
+           {"weight", fill.normal("weight", {shape["out"], shape["in"], shape["kernel"], shape["kernel"]}),
+            Role::kWeight}}};
+    },
+    .run = [](State& state) -> Outputs {
+      return {at::conv2d(state[kInput], state[kWeight], {}, 1, state[kWeight].size(2) / 2)};
+    },
+    .facts = [](const Shape& shape) -> Facts {
+      const std::int64_t products = shape["in"] * shape["kernel"] * shape["kernel"];
+      const std::int64_t outputs = shape["batch"] * shape["out"] * shape["height"] * shape["width"];
+      return {
+          .flops = 2.0 * static_cast<double>(products * outputs),
+          .bound = {
+              .family = Family::kInnerProduct, .length = products, .reduced = {{kInput, 1}, {kWeight, 1}}}};
+    },
+}};
+
+}  // namespace
+}  // namespace ampgate::cases
