@@ -1,4 +1,5 @@
-// One hierarchy of errors; each kind has one exit code. The text says what was wrong and where, the action what to do.
+// One hierarchy of errors; each kind has one exit code. The text says what was wrong and where, the action
+// what to do.
 #pragma once
 
 #include <stdexcept>
@@ -29,7 +30,8 @@ class Error : public std::runtime_error {
 
 class UsageError : public Error {
  public:
-  UsageError(const std::string& what, std::string action) : Error(ExitCode::kUsage, what, std::move(action)) {}
+  UsageError(const std::string& what, std::string action)
+      : Error(ExitCode::kUsage, what, std::move(action)) {}
 };
 
 // `where` is a file, with a line or JSON pointer where there is one.
@@ -47,7 +49,8 @@ class EnvironmentError : public Error {
 
 class GateError : public Error {
  public:
-  GateError(const std::string& what, std::string action) : Error(ExitCode::kFailed, what, std::move(action)) {}
+  GateError(const std::string& what, std::string action)
+      : Error(ExitCode::kFailed, what, std::move(action)) {}
 };
 
 }  // namespace ampgate::results

@@ -15,9 +15,13 @@ Json number(double value);
 // The reverse. Throws std::invalid_argument for anything else.
 double number_from(const Json& value);
 
-// Parses one whole document. Throws FileError that names `where`, line and column for a syntax error, a duplicate key,
-// invalid UTF-8, nesting deeper than 64, or anything after the document.
+// Parses one whole document. Throws FileError that names `where`, line and column for a syntax error, a
+// duplicate key, invalid UTF-8, nesting deeper than 64, or anything after the document.
 Json parse_strict(std::string_view text, const std::string& where);
+
+// The value as text: numbers that are not finite as words, bytes that are not UTF-8 replaced. `indent` -1:
+// one line.
+std::string to_text(const Json& value, int indent = -1);
 
 // A JSON file, read whole (at most 1 GiB). Throws FileError.
 Json read_json_file(const std::string& path);

@@ -4,6 +4,7 @@
 
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "results/json.h"
 
@@ -12,8 +13,8 @@ namespace ampgate::results {
 inline constexpr int kPlanVersion = 1;
 inline constexpr int kEventsDescriptor = 3;
 
-// Writes events, one JSON object a line, each with a single write, flushed at once. Safe for several threads. The driver
-// gone (EPIPE) ends the process quietly: nobody is left to answer.
+// Writes events, one JSON object a line, each with a single write, flushed at once. Safe for several threads.
+// The driver gone (EPIPE) ends the process quietly: nobody is left to answer.
 class EventWriter {
  public:
   // `target`: empty for descriptor 3, "-" for standard output, else a file. Throws EnvironmentError.
@@ -28,10 +29,15 @@ class EventWriter {
  private:
   int descriptor_;
   bool owned_;
+  void (*previous_)(int);  // what SIGPIPE did before: it is ignored while this object lives
   std::mutex mutex_;
 };
 
-// The plan from standard input, checked for version and the keys that every phase needs. Throws FileError.
+// Checks a plan's version and the keys that its phase needs. Throws FileError that names `where` and the JSON
+// pointer.
+Json parse_plan(std::string_view text, const std::string& where);
+
+// parse_plan of standard input.
 Json read_plan();
 
 }  // namespace ampgate::results

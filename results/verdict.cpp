@@ -8,8 +8,9 @@ namespace ampgate::results {
 namespace {
 
 constexpr std::array<std::string_view, 13> kVerdicts{
-    "pass",    "suspect",       "inaccurate", "nonfinite",   "decision-changed", "quality-lost", "baseline-invalid",
-    "vacuous", "unrepeatable", "ambiguous",  "unsupported", "crashed",          "timed-out"};
+    "pass",         "suspect",          "inaccurate", "nonfinite",    "decision-changed",
+    "quality-lost", "baseline-invalid", "vacuous",    "unrepeatable", "ambiguous",
+    "unsupported",  "crashed",          "timed-out"};
 
 constexpr std::array<std::string_view, 7> kMeasurementVerdicts{
     "measured", "below-target", "ambiguous", "refused", "output-changed", "crashed", "timed-out"};

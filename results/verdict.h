@@ -21,7 +21,15 @@ enum class Verdict {
   kTimedOut,
 };
 
-enum class MeasurementVerdict { kMeasured, kBelowTarget, kAmbiguous, kRefused, kOutputChanged, kCrashed, kTimedOut };
+enum class MeasurementVerdict {
+  kMeasured,
+  kBelowTarget,
+  kAmbiguous,
+  kRefused,
+  kOutputChanged,
+  kCrashed,
+  kTimedOut
+};
 
 // "pass", "decision-changed"...: as in records.
 std::string_view to_string(Verdict verdict);
