@@ -44,8 +44,9 @@ Estimate median_time(std::span<const Sample> samples, double level, std::uint64_
 Estimate paired_ratio(std::span<const Sample> numerator, std::span<const Sample> denominator, double level,
                       std::uint64_t seed);
 
-// Level of the interval at look 1, 2, 3... so that all looks together miss at most 1 - level: look k spends
-// 2^-k of it.
+// Level of the interval at look 1, 2, 3... when a run looks more than once and may stop at any of them: look
+// k spends 1 / (k (k + 1)) of what may be missed, and these shares add up to one (Bonferroni). A run that
+// looks once uses the full level. Throws std::invalid_argument.
 double level_at_look(double level, int look);
 
 // Half of the interval's width over its value; infinity without an interval.

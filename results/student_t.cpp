@@ -7,7 +7,8 @@
 namespace ampgate::results {
 namespace {
 
-// P(|T| <= t): Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 (odd degrees) and 26.7.4 (even).
+// P(|T| <= t): Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 (odd degrees) and 26.7.4
+// (even).
 double probability_within(double t, int degrees) {
   const double theta = std::atan(t / std::sqrt(degrees));
   const double cosine = std::cos(theta);
@@ -30,7 +31,7 @@ double student_t(double level, int degrees) {
   }
   double low = 0;
   double high = 1;
-  while (probability_within(high, degrees) < level) high *= 2;
+  while (high < 1e15 && probability_within(high, degrees) < level) high *= 2;
   for (int i = 0; i < 100; ++i) {
     const double middle = (low + high) / 2;
     (probability_within(middle, degrees) < level ? low : high) = middle;
