@@ -1,5 +1,6 @@
-// A device: who it is, what it can do, how its time and memory are measured. The CPU is built in; `cuda` and `rocm` are
-// shared modules (libampgate-cuda.so, libampgate-rocm.so) that are loaded when such a device is asked for.
+// A device: who it is, what it can do, how its time and memory are measured. The CPU is built in; `cuda` and
+// `rocm` are shared modules (libampgate-cuda.so, libampgate-rocm.so) that are loaded when such a device is
+// asked for.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -25,9 +26,9 @@ class DeviceError : public std::runtime_error {
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
 struct Identity {
-  std::string uuid;     // what the gate binds to
-  std::string model;    // what comparisons bind to
-  Fields fields;        // driver, runtime and library versions, compute units, ATen capability, microcode...
+  std::string uuid;   // what the gate binds to
+  std::string model;  // what comparisons bind to
+  Fields fields;      // driver, runtime and library versions, compute units, ATen capability, microcode...
   std::int64_t memory_bytes = 0;
 };
 
@@ -41,7 +42,7 @@ class Timer {
 };
 
 struct MemoryUse {
-  std::int64_t peak_bytes = 0;      // above what was live when the measurement began
+  std::int64_t peak_bytes = 0;  // above what was live when the measurement began
   std::int64_t allocations = 0;
   std::int64_t retained_bytes = 0;  // still live afterwards, outputs released
 };
@@ -57,8 +58,8 @@ class MemoryMeter {
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual std::string name() const = 0;          // "cpu", "cuda:0", "rocm:0"
-  virtual c10::Device device() const = 0;        // as LibTorch calls it
+  virtual std::string name() const = 0;    // "cpu", "cuda:0", "rocm:0"
+  virtual c10::Device device() const = 0;  // as LibTorch calls it
   virtual Identity identity() const = 0;
   // Empty when operators may run in this type (tf32: FP32 products in TF32); else the reason.
   virtual std::string unsupported(c10::ScalarType type, bool tf32) const = 0;
@@ -67,7 +68,8 @@ class Backend {
   virtual std::unique_ptr<MemoryMeter> memory_meter() = 0;
 };
 
-// `name` is "cpu", "cuda:N" or "rocm:N". Loads the module from the folder of the running program. Throws DeviceError.
+// `name` is "cpu", "cuda:N" or "rocm:N". Loads the module from the folder of the running program. Throws
+// DeviceError.
 std::unique_ptr<Backend> open(const std::string& name);
 
 struct Found {

@@ -1,5 +1,5 @@
-// The 128-bit digest of a tensor: over its type, sizes and elements in logical order, keyed by position, so that it does
-// not depend on layout, threads or device. It detects accidents, not forgery.
+// The 128-bit digest of a tensor: over its type, sizes and elements in logical order, keyed by position, so
+// that it does not depend on layout, threads or device. It detects accidents, not forgery.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,7 +8,8 @@
 
 namespace ampgate::backends {
 
-// 32 hexadecimal digits. Bitwise: -0 and +0 differ, NaN payloads count. A tensor on a device is copied to the CPU first.
+// 32 hexadecimal digits. Bitwise: -0 and +0 differ, NaN payloads count. A tensor on a device is copied to the
+// CPU first.
 std::string digest(const at::Tensor& tensor);
 
 }  // namespace ampgate::backends

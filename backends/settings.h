@@ -1,4 +1,5 @@
-// Settings that decide the answer: applied once at start-up, switched per trial, and read back for the evidence.
+// Settings that decide the answer: applied once at start-up, switched per trial, and read back for the
+// evidence.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +12,19 @@ namespace ampgate::backends {
 
 struct ProcessSettings {
   int threads = 1;
-  std::vector<int> affinity;                          // CPUs this process may run on; empty: leave
-  std::optional<std::int64_t> mmap_threshold_bytes;   // absent: glibc's defaults (the variant `default-malloc`)
+  std::vector<int> affinity;  // CPUs this process may run on; empty: leave
+  std::optional<std::int64_t>
+      mmap_threshold_bytes;  // absent: glibc's defaults (the variant `default-malloc`)
   std::optional<std::int64_t> trim_threshold_bytes;
 };
 
-// Once, before the first tensor is made. Throws std::runtime_error when one cannot be applied (thread count that LibTorch
-// does not take, CPU that is not there).
+// Once, before the first tensor is made. Throws std::runtime_error when one cannot be applied (thread count
+// that LibTorch does not take, CPU that is not there).
 void apply(const ProcessSettings& settings);
 
-// Numerics of one trial, restored at the end of the scope: TF32 as asked, for products and convolutions alike; for the
-// FP32 baseline reduced-precision reductions off as well. Trials keep LibTorch's defaults for those.
+// Numerics of one trial, restored at the end of the scope: TF32 as asked, for products and convolutions
+// alike; for the FP32 baseline reduced-precision reductions off as well. Trials keep LibTorch's defaults for
+// those.
 class NumericsScope {
  public:
   NumericsScope(bool baseline, bool tf32);
@@ -34,8 +37,9 @@ class NumericsScope {
   std::unique_ptr<Saved> saved_;
 };
 
-// Everything as it is now, read back from LibTorch, glibc and the kernel: threads, affinity, malloc thresholds, wait
-// policy, TF32 and reduction flags, determinism, autocast, grad mode, relevant environment variables.
+// Everything as it is now, read back from LibTorch, glibc and the kernel: threads, affinity, malloc
+// thresholds, wait policy, TF32 and reduction flags, determinism, autocast, grad mode, relevant environment
+// variables.
 Fields read_settings();
 
 // LibTorch's version, build, and the libraries it was built with (MKL, oneDNN, CUDA...).
