@@ -1,0 +1,42 @@
+#include <ATen/ops/conv_transpose2d.h>
+
+#include "cases/case.h"
+#include "cases/fills.h"
+
+namespace ampgate::cases {
+namespace {
+
+enum : std::size_t { kInput, kWeight };
+constexpr std::int64_t kStride = 2;
+
+// Upsampling by two, as in a decoder: with kernel 4 and padding 1 height and width double. Flops: every input
+// element meets every weight of its channel, those included whose product falls outside the output.
+const Registration registration{{
+    .name = "conv_transpose2d",
+    .dims = {"batch", "in", "out", "height", "width", "kernel"},
+    .suites = {{"smoke", {{2, 5, 3, 7, 9, 4}}},
+               {"standard", {{2, 64, 32, 28, 28, 4}}},
+               {"large", {{32, 256, 128, 56, 56, 4}}}},
+    .outputs = {"out"},
+    .setup = [](const Shape& shape, const Fill& fill) -> State {
+      return {
+          {{"input", fill.normal("input", {shape["batch"], shape["in"], shape["height"], shape["width"]})},
+           {"weight", fill.normal("weight", {shape["in"], shape["out"], shape["kernel"], shape["kernel"]}),
+            Role::kWeight}}};
+    },
+    .run = [](State& state) -> Outputs {
+      return {at::conv_transpose2d(state[kInput], state[kWeight], {}, kStride, 1)};
+    },
+    .facts = [](const Shape& shape) -> Facts {
+      const std::int64_t taps =
+          (shape["kernel"] + kStride - 1) / kStride;  // that reach one output, in each direction
+      const std::int64_t inputs = shape["batch"] * shape["in"] * shape["height"] * shape["width"];
+      return {.flops = 2.0 * static_cast<double>(inputs * shape["out"] * shape["kernel"] * shape["kernel"]),
+              .bound = {.family = Family::kInnerProduct,
+                        .length = shape["in"] * taps * taps,
+                        .reduced = {{kInput, 1}, {kWeight, 0}}}};
+    },
+}};
+
+}  // namespace
+}  // namespace ampgate::cases

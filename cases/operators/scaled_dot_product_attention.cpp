@@ -1,0 +1,47 @@
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/softmax.h>
+
+#include <cmath>
+
+#include "cases/case.h"
+#include "cases/fills.h"
+
+namespace ampgate::cases {
+namespace {
+
+enum : std::size_t { kQuery, kKey, kValue };
+
+// LibTorch's fused CPU kernel is not the defining formula on every input (a NaN query gives 0), in FP64
+// neither.
+Outputs by_definition(State& state) {
+  const double scale = 1.0 / std::sqrt(static_cast<double>(state[kQuery].size(-1)));
+  const at::Tensor scores = at::matmul(state[kQuery], state[kKey].transpose(-2, -1)) * scale;
+  return {at::matmul(at::softmax(scores, -1), state[kValue])};
+}
+
+// Flops: the two products; the softmax between them is left out, as in published counts.
+const Registration registration{{
+    .name = "scaled_dot_product_attention",
+    .dims = {"batch", "heads", "length", "width"},
+    .suites = {{"smoke", {{2, 3, 37, 24}}}, {"standard", {{1, 8, 512, 64}}}, {"large", {{1, 16, 4096, 128}}}},
+    .outputs = {"out"},
+    .setup = [](const Shape& shape, const Fill& fill) -> State {
+      const std::vector<std::int64_t> sizes{shape["batch"], shape["heads"], shape["length"], shape["width"]};
+      return {{{"query", fill.normal("query", sizes)},
+               {"key", fill.normal("key", sizes)},
+               {"value", fill.normal("value", sizes)}}};
+    },
+    .run = [](State& state) -> Outputs {
+      return {at::scaled_dot_product_attention(state[kQuery], state[kKey], state[kValue])};
+    },
+    .facts = [](const Shape& shape) -> Facts {
+      const std::int64_t scores = shape["batch"] * shape["heads"] * shape["length"] * shape["length"];
+      return {.flops = 4.0 * static_cast<double>(scores * shape["width"]),
+              .bound = {.family = Family::kAttention, .length = shape["length"]}};
+    },
+    .reference_run = by_definition,
+}};
+
+}  // namespace
+}  // namespace ampgate::cases

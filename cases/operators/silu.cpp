@@ -1,0 +1,24 @@
+#include <ATen/ops/silu.h>
+
+#include "cases/case.h"
+#include "cases/fills.h"
+
+namespace ampgate::cases {
+namespace {
+
+enum : std::size_t { kX };
+
+const Registration registration{{
+    .name = "silu",
+    .dims = {"elements"},
+    .suites = {{"smoke", {{1001}}}, {"standard", {{1 << 21}}}, {"large", {{1 << 28}}}},
+    .outputs = {"out"},
+    .setup = [](const Shape& shape, const Fill& fill) -> State {
+      return {{{"x", fill.normal("x", {shape["elements"]})}}};
+    },
+    .run = [](State& state) -> Outputs { return {at::silu(state[kX])}; },
+    .facts = [](const Shape&) -> Facts { return {.bound = {.family = Family::kSilu}}; },
+}};
+
+}  // namespace
+}  // namespace ampgate::cases

@@ -1,0 +1,26 @@
+#include <ATen/ops/sum.h>
+
+#include "cases/case.h"
+#include "cases/fills.h"
+
+namespace ampgate::cases {
+namespace {
+
+enum : std::size_t { kX };
+
+const Registration registration{{
+    .name = "sum",
+    .dims = {"rows", "width"},
+    .suites = {{"smoke", {{7, 65}}}, {"standard", {{2048, 1024}}}, {"large", {{32768, 8192}}}},
+    .outputs = {"out"},
+    .setup = [](const Shape& shape, const Fill& fill) -> State {
+      return {{{"x", fill.normal("x", {shape["rows"], shape["width"]})}}};
+    },
+    .run = [](State& state) -> Outputs { return {at::sum(state[kX], 1)}; },
+    .facts = [](const Shape& shape) -> Facts {
+      return {.bound = {.family = Family::kSum, .length = shape["width"], .dims = {1}}};
+    },
+}};
+
+}  // namespace
+}  // namespace ampgate::cases
