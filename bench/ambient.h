@@ -1,0 +1,15 @@
+// What must not be going on around a measurement, because it would be measured, or would change what runs.
+#pragma once
+
+#include <c10/core/DeviceType.h>
+
+#include <string>
+#include <vector>
+
+namespace ampgate::bench {
+
+// In words, empty when all is well: observers or a profiler, anomaly mode, autocast switched on outside of
+// the trial, grad mode or inference mode, modes of the dispatcher. Of this thread; reads flags only.
+std::vector<std::string> ambient_problems(c10::DeviceType device);
+
+}  // namespace ampgate::bench

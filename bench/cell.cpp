@@ -1,0 +1,108 @@
+#include "bench/cell.h"
+
+#include <benchmark/benchmark.h>
+#include <sys/resource.h>
+
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <stdexcept>
+
+#include "bench/schedule.h"
+#include "cases/execute.h"
+
+namespace ampgate::bench {
+namespace {
+
+// Minor and major faults of all threads of this process so far.
+std::int64_t page_faults() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt + usage.ru_majflt;
+}
+
+// Takes the one run of a cell; prints nothing.
+class CellReporter : public benchmark::BenchmarkReporter {
+ public:
+  explicit CellReporter(Cell& cell) : cell_(cell) {}
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const auto& run : runs) {
+      cell_.calls += run.iterations;
+      cell_.time_ns += std::llround(run.real_accumulated_time * 1e9);
+    }
+  }
+
+ private:
+  Cell& cell_;
+};
+
+// One benchmark, for the life of the object.
+class Registered {
+ public:
+  template <typename Function>
+  Registered(const std::string& name, std::int64_t calls, Function&& function) {
+    benchmark::RegisterBenchmark(name.c_str(), std::forward<Function>(function))
+        ->Iterations(calls)
+        ->Repetitions(1)
+        ->UseManualTime();
+  }
+  ~Registered() { benchmark::ClearRegisteredBenchmarks(); }
+  Registered(const Registered&) = delete;
+  Registered& operator=(const Registered&) = delete;
+};
+
+}  // namespace
+
+void run_calls(const Body& body, std::int64_t calls) {
+  for (std::int64_t i = 0; i < calls; ++i) {
+    cases::execute(*body.definition, *body.state, *body.precision, body.device);
+  }
+}
+
+std::int64_t time_calls(const Body& body, std::int64_t calls, backends::Timer& timer) {
+  timer.start();
+  run_calls(body, calls);
+  timer.stop();
+  return timer.elapsed_ns();
+}
+
+Cell run_cell(const std::string& name, const Body& body, std::int64_t calls, backends::Timer& timer) {
+  Cell cell;
+  std::exception_ptr failure;
+  const Registered registered(name, calls, [&](benchmark::State& state) {
+    try {
+      run_calls(body, lead_in_calls(calls));
+      // One batch, so that there is one manual time and no call to find a count.
+      while (state.KeepRunningBatch(calls)) {
+        const std::int64_t faults_before = page_faults();
+        const std::int64_t time_ns = time_calls(body, calls, timer);
+        cell.page_faults = page_faults() - faults_before;
+        state.SetIterationTime(static_cast<double>(time_ns) * 1e-9);
+      }
+    } catch (...) {
+      failure = std::current_exception();
+      state.SkipWithError("the body threw");
+    }
+  });
+  CellReporter reporter(cell);
+  benchmark::RunSpecifiedBenchmarks(&reporter, nullptr, ".");
+  if (failure) std::rethrow_exception(failure);
+  if (cell.calls != calls) {
+    throw std::logic_error("Google Benchmark reports " + std::to_string(cell.calls) + " calls of " + name +
+                           ", not " + std::to_string(calls));
+  }
+  return cell;
+}
+
+std::int64_t clock_time_ns(backends::Timer& timer) {
+  std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+  for (int i = 0; i < 100; ++i) {
+    timer.start();
+    timer.stop();
+    shortest = std::min(shortest, timer.elapsed_ns());
+  }
+  return shortest;
+}
+
+}  // namespace ampgate::bench

@@ -1,0 +1,41 @@
+// One cell: n calls of one trial, timed together by the device's own timer, as one run of Google Benchmark.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <string>
+
+#include "backends/backend.h"
+#include "cases/case.h"
+#include "precision/precision.h"
+
+namespace ampgate::bench {
+
+// What is timed. The caller holds the trial's numerics scope and an at::NoGradGuard.
+struct Body {
+  const cases::Case* definition = nullptr;
+  cases::State* state = nullptr;  // prepared for the precision
+  const precision::Precision* precision = nullptr;
+  c10::DeviceType device = c10::DeviceType::CPU;
+};
+
+struct Cell {
+  std::int64_t calls = 0;
+  std::int64_t time_ns = 0;  // of all calls together
+  std::int64_t page_faults = 0;
+};
+
+// n calls, each one's outputs destroyed at its end.
+void run_calls(const Body& body, std::int64_t calls);
+
+// The same, timed. Throws what the body throws.
+std::int64_t time_calls(const Body& body, std::int64_t calls, backends::Timer& timer);
+
+// Untimed lead-in calls, then the cell. `name` is the benchmark's. Throws what the body throws.
+Cell run_cell(const std::string& name, const Body& body, std::int64_t calls, backends::Timer& timer);
+
+// Shortest time that the timer reports for nothing at all.
+std::int64_t clock_time_ns(backends::Timer& timer);
+
+}  // namespace ampgate::bench

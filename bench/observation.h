@@ -1,0 +1,28 @@
+// What this worker sees itself, in the shape of the evidence, for the gate and for the event `environment`.
+#pragma once
+
+#include "backends/backend.h"
+#include "bench/plan.h"
+#include "cases/case.h"
+#include "results/json.h"
+
+namespace ampgate::bench {
+
+results::Json to_json(const backends::Fields& fields);
+
+// {"name", "uuid", "model", "fields"}
+results::Json device_json(const backends::Backend& backend);
+
+// Fields of the event `environment`.
+results::Json environment_json(const backends::Backend& backend);
+
+// What all trials of a case and shape have in common: device, libtorch, build, case, shape, seed, rules, and
+// `digests`, those of the FP32 tensors of `original`, in their order.
+results::Json observe_group(const Plan& plan, const backends::Backend& backend, const cases::Case& definition,
+                            const cases::Shape& shape, const cases::State& original,
+                            const std::vector<std::string>& digests);
+
+// The same with the trial's precision, and the settings as they are within its numerics scope.
+results::Json observe_trial(results::Json group, const precision::Precision& precision);
+
+}  // namespace ampgate::bench

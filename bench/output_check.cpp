@@ -1,0 +1,105 @@
+#include "bench/output_check.h"
+
+#include <ATen/ops/tensor.h>
+
+#include <cmath>
+
+#include "backends/digest.h"
+
+namespace ampgate::bench {
+namespace {
+
+using results::Json;
+
+std::string text(double value) { return results::number(value).dump(); }
+
+bool inside(double value, double low, double high) {
+  if (std::isnan(low) && std::isnan(high)) return std::isnan(value);
+  return low <= value && value <= high;
+}
+
+std::string outside_bounds(const std::string& name, const at::Tensor& output, const Json& check) {
+  const auto positions = check.at("positions").get<std::vector<std::int64_t>>();
+  const Json& low = check.at("low");
+  const Json& high = check.at("high");
+  const at::Tensor flat = output.detach().to(at::kCPU).contiguous().view(-1);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    if (positions[i] < 0 || positions[i] >= flat.numel()) {
+      return "output '" + name + "' has no position " + std::to_string(positions[i]);
+    }
+  }
+  const at::Tensor values = flat.index_select(0, at::tensor(positions, at::kLong)).to(at::kDouble);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const double value = values.data_ptr<double>()[i];
+    if (!inside(value, results::number_from(low.at(i)), results::number_from(high.at(i)))) {
+      return "output '" + name + "' is " + text(value) + " at position " + std::to_string(positions[i]) +
+             ", validated from " + low.at(i).dump() + " to " + high.at(i).dump();
+    }
+  }
+  return "";
+}
+
+const Json* check_of(const Json& evidence, const std::string& output) {
+  const auto checks = evidence.find("checks");
+  if (checks == evidence.end()) return nullptr;
+  for (const auto& check : *checks) {
+    if (check.at("output") == output) return &check;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string_view to_string(CheckMethod method) {
+  return method == CheckMethod::kDigest ? "digest" : "bounds";
+}
+
+CheckMethod check_method(const Json& evidence) {
+  return evidence.value("repeatable", false) ? CheckMethod::kDigest : CheckMethod::kBounds;
+}
+
+std::string missing_check(const cases::Case& definition, const Json& evidence) {
+  for (const auto& name : definition.outputs) {
+    if (check_method(evidence) == CheckMethod::kDigest) {
+      if (!evidence.contains("outputs") || !evidence["outputs"].contains(name)) return "/outputs/" + name;
+    } else {
+      const Json* check = check_of(evidence, name);
+      if (check == nullptr || check->at("positions").empty()) return "/checks of output '" + name + "'";
+    }
+  }
+  return "";
+}
+
+std::string changed_output(const cases::Case& definition, const cases::Outputs& outputs,
+                           const Json& evidence) {
+  if (outputs.size() != definition.outputs.size()) {
+    return std::to_string(outputs.size()) + " outputs, not " + std::to_string(definition.outputs.size());
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = definition.outputs[i];
+    if (check_method(evidence) == CheckMethod::kDigest) {
+      const std::string now = backends::digest(outputs[i]);
+      const auto validated = evidence.at("outputs").at(name).get<std::string>();
+      if (now != validated) return "output '" + name + "' has digest " + now + ", validated was " + validated;
+    } else if (std::string problem = outside_bounds(name, outputs[i], *check_of(evidence, name));
+               !problem.empty()) {
+      return problem;
+    }
+  }
+  return "";
+}
+
+std::vector<std::string> state_digests(const cases::State& state) {
+  std::vector<std::string> digests;
+  for (const auto& entry : state.tensors) digests.push_back(backends::digest(entry.tensor));
+  return digests;
+}
+
+std::string changed_tensor(const cases::State& state, const std::vector<std::string>& digests_before) {
+  for (std::size_t i = 0; i < state.tensors.size(); ++i) {
+    if (backends::digest(state.tensors[i].tensor) != digests_before[i]) return state.tensors[i].name;
+  }
+  return "";
+}
+
+}  // namespace ampgate::bench
