@@ -29,6 +29,7 @@ struct Bound {
   at::Tensor hard;  // never exceeded by any order of summation, E <= hard; undefined where E is the last word
   std::string criterion;     // for records: "inner-product bound"
   std::string source;        // the formula in words
+  std::string finding{};     // what the bound allows that a user should know; mostly empty
   bool exact_zeros = false;  // -0 and +0 are different results (operators that only move values)
 };
 

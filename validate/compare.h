@@ -24,10 +24,9 @@ struct Comparison {
   std::int64_t rejected = 0;      // outside every bound, masks included
   std::int64_t between = 0;       // outside E, within the hard bound
   std::int64_t nan_mismatch = 0;  // NaN here or there
-  std::int64_t inf_mismatch =
-      0;  // an infinity that the rounded oracle lacks, or the reverse, and that E does not explain
-  std::int64_t ill_conditioned =
-      0;  // finite, and E is above the set share of the output's own scale: no pass, no failure
+  std::int64_t inf_mismatch = 0;  // an infinity here or there that E does not explain
+  // E is above the set share of the output's own scale: neither pass nor failure.
+  std::int64_t ill_conditioned = 0;
   double max_abs_error = 0.0;
   // At the worst margin. The margin is (error - rounding) / E, 1 is the limit: the part of E that is needed
   // for RN(y ± margin E) to reach out. 0 when out is RN(y); infinite when E is 0 and it is not, and where a

@@ -1,0 +1,84 @@
+#include "validate/bounds.h"
+
+#include <ATen/ATen.h>
+
+#include <stdexcept>
+
+#include "validate/bounds/families.h"
+
+namespace ampgate::validate {
+namespace {
+
+using Function = Bound (*)(const BoundContext&, std::size_t);
+
+Function function_of(cases::Family family) {
+  using cases::Family;
+  switch (family) {
+    case Family::kExact:
+      return bounds::exact;
+    case Family::kInnerProduct:
+      return bounds::inner_product;
+    case Family::kSum:
+      return bounds::sum;
+    case Family::kMean:
+      return bounds::mean;
+    case Family::kCumsum:
+      return bounds::cumsum;
+    case Family::kLayerNorm:
+      return bounds::layer_norm;
+    case Family::kRmsNorm:
+      return bounds::rms_norm;
+    case Family::kGroupNorm:
+      return bounds::group_norm;
+    case Family::kBatchNormEval:
+      return bounds::batch_norm_eval;
+    case Family::kSoftmax:
+      return bounds::softmax;
+    case Family::kLogSoftmax:
+      return bounds::log_softmax;
+    case Family::kCrossEntropy:
+      return bounds::cross_entropy;
+    case Family::kGeluErf:
+      return bounds::gelu_erf;
+    case Family::kGeluTanh:
+      return bounds::gelu_tanh;
+    case Family::kSilu:
+      return bounds::silu;
+    case Family::kExp:
+      return bounds::exp;
+    case Family::kAttention:
+      return bounds::attention;
+    case Family::kIndexAdd:
+      return bounds::index_add;
+    case Family::kModel:
+    case Family::kUnknown:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool has_bound(cases::Family family) { return function_of(family) != nullptr; }
+
+Bound error_bound(const BoundContext& context, std::size_t output) {
+  const Function function = function_of(context.spec.family);
+  if (function == nullptr) {
+    throw std::invalid_argument("case " + context.definition.name +
+                                " belongs to no family with an error bound");
+  }
+  if (output >= context.oracle.size())
+    throw std::logic_error("case " + context.definition.name + " has no such output");
+  const at::NoGradGuard no_grad;
+  Bound bound = function(context, output);
+  const at::Tensor& oracle = context.oracle[output];
+  if (bound.error.sizes() != oracle.sizes()) {
+    throw std::logic_error("case " + context.definition.name +
+                           ": the error bound has other sizes than the output");
+  }
+  bound.error = bound.error.contiguous();
+  if (bound.hard.defined()) bound.hard = bound.hard.contiguous();
+  return bound;
+}
+
+}  // namespace ampgate::validate

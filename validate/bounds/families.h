@@ -1,0 +1,29 @@
+// One function a family; bounds.cpp chooses. Each returns E for output number `output` of the context's case.
+#pragma once
+
+#include <cstddef>
+
+#include "validate/bounds.h"
+
+namespace ampgate::validate::bounds {
+
+Bound exact(const BoundContext& context, std::size_t output);
+Bound inner_product(const BoundContext& context, std::size_t output);
+Bound sum(const BoundContext& context, std::size_t output);
+Bound mean(const BoundContext& context, std::size_t output);
+Bound cumsum(const BoundContext& context, std::size_t output);
+Bound layer_norm(const BoundContext& context, std::size_t output);
+Bound rms_norm(const BoundContext& context, std::size_t output);
+Bound group_norm(const BoundContext& context, std::size_t output);
+Bound batch_norm_eval(const BoundContext& context, std::size_t output);
+Bound softmax(const BoundContext& context, std::size_t output);
+Bound log_softmax(const BoundContext& context, std::size_t output);
+Bound cross_entropy(const BoundContext& context, std::size_t output);
+Bound gelu_erf(const BoundContext& context, std::size_t output);
+Bound gelu_tanh(const BoundContext& context, std::size_t output);
+Bound silu(const BoundContext& context, std::size_t output);
+Bound exp(const BoundContext& context, std::size_t output);
+Bound attention(const BoundContext& context, std::size_t output);
+Bound index_add(const BoundContext& context, std::size_t output);
+
+}  // namespace ampgate::validate::bounds

@@ -1,0 +1,51 @@
+// index_add adds rows one after another into a tensor of its own type: its contract is that type's
+// accumulation, so u is the unit roundoff of the tensor. E = min(λ·u·T, γ_K·S), K the number of rows that
+// reach an element, plus its own.
+#include "precision/precision.h"
+#include "validate/bounds/common.h"
+#include "validate/bounds/families.h"
+
+namespace ampgate::validate::bounds {
+
+Bound index_add(const BoundContext& context, std::size_t /*output*/) {
+  const at::Tensor& self = operand(context, "self");
+  const std::int64_t dim = dimensions(context, self.dim()).front();
+  const at::Tensor source = operand(context, "source").movedim(dim, 0);
+  const at::Tensor index = operand(context, "index").to(at::kLong).contiguous();
+
+  // In the order of the index, with the rows first.
+  at::Tensor y = self.movedim(dim, 0).clone(at::MemoryFormat::Contiguous);
+  at::Tensor absolute = y.abs();
+  at::Tensor squares = y.square();
+  at::Tensor prefix_squares = y.square();
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(y.dim()), 1);
+  sizes[0] = y.size(0);
+  at::Tensor length = at::ones(sizes, at::kDouble);
+  for (std::int64_t i = 0; i < index.numel(); ++i) {
+    const std::int64_t row = index.const_data_ptr<std::int64_t>()[i];
+    const at::Tensor added = source[i];
+    y[row].add_(added);
+    absolute[row].add_(added.abs());
+    squares[row].add_(added.square());
+    prefix_squares[row].add_(y[row].square());
+    length[row].add_(1.0);
+  }
+  const Sums sums{y, absolute, squares, prefix_squares};
+
+  const double unit = unit_of(context.output_type);
+  Bound bound;
+  bound.hard = certain_error(sums, length, unit);
+  bound.error =
+      at::minimum(probable_error(sums, length, unit, context.rules.bounds.lambda, false), bound.hard);
+  bound.error = bound.error.movedim(0, dim);
+  bound.hard = bound.hard.movedim(0, dim);
+  bound.criterion = "index_add bound";
+  bound.source = "min(lambda u T, gamma_K S), u of the tensor's own type";
+  if (is_16_bit(context.output_type)) {
+    bound.finding = "index_add accumulates in " + precision::type_name(context.output_type) +
+                    ": its error grows with the number of rows that meet";
+  }
+  return bound;
+}
+
+}  // namespace ampgate::validate::bounds
