@@ -28,12 +28,13 @@ const at::Tensor* State::find(std::string_view name) const {
 
 Shape Case::shape(const std::vector<std::int64_t>& sizes) const {
   if (sizes.size() != dims.size()) {
-    throw std::invalid_argument("case " + name + " takes " + std::to_string(dims.size()) + " dimensions, not " +
-                                std::to_string(sizes.size()));
+    throw std::invalid_argument("case " + name + " takes " + std::to_string(dims.size()) +
+                                " dimensions, not " + std::to_string(sizes.size()));
   }
   Shape result{shape_prefix, {}};
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] < 1) throw std::invalid_argument("case " + name + ": dimension " + dims[i] + " must be at least 1");
+    if (sizes[i] < 1)
+      throw std::invalid_argument("case " + name + ": dimension " + dims[i] + " must be at least 1");
     result.name += (i == 0 ? "" : "x") + std::to_string(sizes[i]);
     result.dims.emplace_back(dims[i], sizes[i]);
   }

@@ -7,7 +7,8 @@ State prepare(const State& original, const precision::Precision& precision, c10:
   for (auto& entry : result.tensors) {
     const bool convert = precision.mode == precision::Mode::kCast && entry.tensor.is_floating_point();
     // A copy even where nothing changes: a trial must not see what another trial wrote.
-    entry.tensor = entry.tensor.to(device, convert ? precision.type : entry.tensor.scalar_type(), false, true).detach();
+    entry.tensor =
+        entry.tensor.to(device, convert ? precision.type : entry.tensor.scalar_type(), false, true).detach();
   }
   return result;
 }
@@ -25,7 +26,8 @@ double least_bytes(const Facts& facts, const State& prepared, const Outputs& out
   for (std::size_t i = 0; i < prepared.tensors.size(); ++i) {
     const auto& tensor = prepared.tensors[i].tensor;
     const auto partial = facts.elements_read.find(i);
-    const double elements = partial == facts.elements_read.end() ? static_cast<double>(tensor.numel()) : partial->second;
+    const double elements =
+        partial == facts.elements_read.end() ? static_cast<double>(tensor.numel()) : partial->second;
     bytes += elements * static_cast<double>(tensor.element_size());
   }
   for (const auto& output : outputs) bytes += static_cast<double>(output.nbytes());
