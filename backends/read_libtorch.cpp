@@ -1,6 +1,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
+#include <dlfcn.h>
 #include <torch/version.h>
 
 #include <string>
@@ -21,6 +22,9 @@ std::string build_setting(const std::string& config, const std::string& name) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+// Not at::hasCUDA(): asked before the module is loaded, it would settle for "no" in the whole process.
+bool cuda_loaded() { return dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD) != nullptr; }
+
 }  // namespace
 
 Fields read_libtorch() {
@@ -31,7 +35,7 @@ Fields read_libtorch() {
       {"onednn", first_line(at::get_mkldnn_version())},
       {"openmp", first_line(at::get_openmp_version())},
       {"parallel_backend", std::string(AT_PARALLEL_OPENMP ? "OpenMP" : "native")},
-      {"cuda_loaded", at::hasCUDA() ? "yes" : "no"},
+      {"cuda_loaded", cuda_loaded() ? "yes" : "no"},
   };
   for (const char* name :
        {"BLAS_INFO", "LAPACK_INFO", "BUILD_TYPE", "CUDA_VERSION", "CUDNN_VERSION", "COMMIT_SHA",

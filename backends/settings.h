@@ -12,10 +12,10 @@ namespace ampgate::backends {
 
 struct ProcessSettings {
   int threads = 1;
-  std::vector<int> affinity;  // CPUs this process may run on; empty: leave
-  std::optional<std::int64_t>
-      mmap_threshold_bytes;  // absent: glibc's defaults (the variant `default-malloc`)
-  std::optional<std::int64_t> trim_threshold_bytes;
+  std::vector<int> affinity{};  // CPUs this process may run on; empty: leave
+  // Absent: glibc's defaults (the variant `default-malloc`).
+  std::optional<std::int64_t> mmap_threshold_bytes{};
+  std::optional<std::int64_t> trim_threshold_bytes{};
 };
 
 // Once, before the first tensor is made. Throws std::runtime_error when one cannot be applied (thread count
