@@ -131,15 +131,25 @@ Interval bootstrap_median(const Series& series, std::size_t size, double level, 
   return {medians[rank], medians[medians.size() - 1 - rank]};
 }
 
-Interval between_processes(const Series& series, double level) {
+std::vector<double> unit_medians(const Series& series, std::size_t size) {
   std::vector<double> medians;
-  for (const auto& values : series) medians.push_back(median(values));
-  const double centre = mean(medians);
-  const double n = static_cast<double>(medians.size());
+  for (const auto& values : series) {
+    const std::size_t units = series.size() > 1 ? 1 : groups_in(values.size(), size);
+    for (std::size_t i = 0; i < units; ++i) {
+      const auto unit = units == 1 ? std::span(values) : group(values, size, i);
+      medians.push_back(median({unit.begin(), unit.end()}));
+    }
+  }
+  return medians;
+}
+
+Interval student_interval(const std::vector<double>& values, double level) {
+  const double centre = mean(values);
+  const double n = static_cast<double>(values.size());
   double squares = 0;
-  for (const double value : medians) squares += (value - centre) * (value - centre);
+  for (const double value : values) squares += (value - centre) * (value - centre);
   const double half =
-      student_t(level, static_cast<int>(medians.size()) - 1) * std::sqrt(squares / (n - 1) / n);
+      student_t(level, static_cast<int>(values.size()) - 1) * std::sqrt(squares / (n - 1) / n);
   return {centre - half, centre + half};
 }
 

@@ -36,8 +36,10 @@ std::size_t count_groups(const Series& series, std::size_t size);
 // groups kept whole, Carlstein 1986). With one process that process is drawn every time.
 Interval bootstrap_median(const Series& series, std::size_t size, double level, std::uint64_t seed);
 
-// Student's t interval for the centre of the processes' medians: mean +- t s / sqrt(n). At least two
-// processes.
-Interval between_processes(const Series& series, double level);
+// The median of each process, or, with one process, of each of its groups: what differs independently.
+std::vector<double> unit_medians(const Series& series, std::size_t size);
+
+// Student's t interval for the centre of independent values: mean +- t s / sqrt(n). At least two values.
+Interval student_interval(const std::vector<double>& values, double level);
 
 }  // namespace ampgate::results

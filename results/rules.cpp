@@ -5,7 +5,6 @@
 
 #include "results/error.h"
 #include "results/object_reader.h"
-#include "results/sha256.h"
 
 namespace ampgate::results {
 namespace {
@@ -52,7 +51,7 @@ void read_decisions(ObjectReader reader, Rules::Decisions& decisions) {
   }
 }
 
-void read_measurement(ObjectReader reader, Rules::Measurement& measurement, double trial_limit_s) {
+void read_measurement(ObjectReader reader, Rules::Measurement& measurement) {
   reader.read("processes", measurement.processes, 1, 1000);
   reader.read("min_blocks", measurement.min_blocks, 6, 1000000);
   reader.read("cell_time_ms", measurement.cell_time_ms, kTiny, 3.6e6);
@@ -62,14 +61,24 @@ void read_measurement(ObjectReader reader, Rules::Measurement& measurement, doub
   if (measurement.min_blocks < measurement.processes) {
     reader.fail("min_blocks", "contradicts processes: every process needs a block");
   }
-  if (measurement.cell_time_ms >= trial_limit_s * 1000) {
-    reader.fail("cell_time_ms", "contradicts /trial_limit_s: no cell could end in time");
-  }
 }
 
 void read_by_case(ObjectReader reader, std::map<std::string, double>& values, double high) {
   values.clear();
   for (const std::string& name : reader.keys()) reader.read(name, values[name], 0, high);
+}
+
+// Those that can arise between sections, or between a section and the defaults.
+void check_contradictions(const ObjectReader& reader, const Rules& rules) {
+  if (rules.measurement.cell_time_ms >= rules.trial_limit_s * 1000) {
+    reader.fail("trial_limit_s", "contradicts measurement/cell_time_ms: no cell could end in time");
+  }
+  for (const auto& [name, value] : rules.minimum_accuracy) {
+    if (rules.maximum_rmse.contains(name)) {
+      reader.fail("maximum_rmse",
+                  "contradicts minimum_accuracy: '" + name + "' gives scores or values, not both");
+    }
+  }
 }
 
 Json by_case(const std::map<std::string, double>& values) {
@@ -113,15 +122,10 @@ Rules parse_rules(std::string_view text, const std::string& where) {
   }
   if (reader.has("maximum_rmse")) read_by_case(reader.object("maximum_rmse"), rules.maximum_rmse, kLargest);
   if (reader.has("measurement")) {
-    read_measurement(reader.object("measurement"), rules.measurement, rules.trial_limit_s);
+    read_measurement(reader.object("measurement"), rules.measurement);
   }
   reader.refuse_unknown();
-  for (const auto& [name, value] : rules.minimum_accuracy) {
-    if (rules.maximum_rmse.contains(name)) {
-      reader.fail("maximum_rmse",
-                  "contradicts minimum_accuracy: '" + name + "' gives scores or values, not both");
-    }
-  }
+  check_contradictions(reader, rules);
   return rules;
 }
 
@@ -155,8 +159,6 @@ Json to_json(const Rules& rules) {
             {"interval_level", rules.measurement.interval_level},
             {"tolerance", rules.measurement.tolerance}}}};
 }
-
-std::string rules_digest(const Rules& rules) { return sha256_hex(to_json(rules).dump()); }
 
 bool is_required(const Rules& rules, std::string_view precision) {
   return std::any_of(rules.required.begin(), rules.required.end(),

@@ -58,10 +58,6 @@ Rules parse_rules(std::string_view text, const std::string& where);
 // The rules as JSON, every key present: what goes into plan and record, and what parse_rules reads back.
 Json to_json(const Rules& rules);
 
-// SHA-256 of to_json(rules) on one line: what is accepted counts, not how the file is laid out, and whoever
-// holds the rules of a plan or a record can check it.
-std::string rules_digest(const Rules& rules);
-
 // Does a pattern of `required` match? `*` stands for any characters.
 bool is_required(const Rules& rules, std::string_view precision);
 

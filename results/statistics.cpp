@@ -58,8 +58,9 @@ double deviation(std::vector<double> values, double centre) {
 //
 // The percentile bootstrap alone covers too little when processes are few: with n of them it cannot reach
 // past the n medians that it saw, which hold the true one between them in 1 - 2^(1-n) of runs (75 % for
-// three). Student's t over the processes' medians is exact for normal spread between processes at every n and
-// needs nothing of the blocks; so the interval is the hull of both.
+// three). Student's t over the processes' medians is exact at every n when these are normal on log scale,
+// whatever the blocks do; so the interval is the hull of both. With one process its groups of blocks stand in
+// for processes.
 Estimate describe(const Series& series, double level, std::uint64_t seed) {
   if (!(level > 0 && level < 1)) throw std::invalid_argument("a level must lie inside (0, 1)");
   if (series.empty()) throw std::invalid_argument("no samples");
@@ -78,15 +79,14 @@ Estimate describe(const Series& series, double level, std::uint64_t seed) {
                       std::to_string(kFewestGroups) + " are needed";
     return estimate;
   }
-  Interval interval = bootstrap_median(series, size, level, seed);
-  estimate.method = "hierarchical percentile bootstrap of the median over processes and " + units;
-  if (series.size() > 1) {
-    const Interval between = between_processes(series, level);
-    interval = {std::min(interval.low, between.low), std::max(interval.high, between.high)};
-    estimate.method += ", joined with Student's t over the processes' medians (log scale)";
-  } else {
-    estimate.method += "; one process only, so the spread between processes is not in it";
-  }
+  const Interval resampled = bootstrap_median(series, size, level, seed);
+  const Interval normal = student_interval(unit_medians(series, size), level);
+  const Interval interval{std::min(resampled.low, normal.low), std::max(resampled.high, normal.high)};
+  const bool one = series.size() == 1;
+  estimate.method = "hierarchical percentile bootstrap of the median over processes and " + units +
+                    ", joined with Student's t over the medians of " + (one ? units : "processes") +
+                    " (log scale)";
+  if (one) estimate.method += "; one process only, so the spread between processes is not in it";
   estimate.interval = Interval{std::exp(interval.low), std::exp(interval.high)};
   return estimate;
 }

@@ -1,0 +1,118 @@
+#include "results/rules.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "results/record.h"
+#include "results/sha256.h"
+#include "tests/results/error_of.h"
+
+namespace ampgate::results {
+namespace {
+
+std::string problem(const std::string& text) {
+  return error_of([&] { parse_rules(text, "r.json"); });
+}
+
+// The problem is found at this pointer, and its text holds these words.
+void expect_problem(const std::string& text, const std::string& pointer, const std::string& words) {
+  const std::string message = problem(text);
+  EXPECT_TRUE(message.starts_with("r.json#" + pointer + ": ")) << text << " gave '" << message << "'";
+  EXPECT_NE(message.find(words), std::string::npos) << message;
+}
+
+TEST(Rules, TheDefaultFileHoldsTheDefaults) {
+  std::ifstream file(std::filesystem::path(__FILE__).parent_path() / "../../results/rules/default.json");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_EQ(text, to_text(to_json(Rules{}), 2) + "\n");
+  EXPECT_EQ(to_json(parse_rules(text, "default.json")), to_json(Rules{}));
+}
+
+TEST(Rules, AbsentKeysKeepTheirDefaults) { EXPECT_EQ(to_json(parse_rules("{}", "r")), to_json(Rules{})); }
+
+TEST(Rules, EveryKeyIsReadBack) {
+  const std::string text =
+      R"({"ampgate_rules":1,"name":"mine","required":["fp32"],"unsupported_fails":true,"suspect_opens_gate":false,)"
+      R"("bounds":{"lambda":5.0,"c":6.0,"ill_conditioned":0.25,"error_ratio":3.0,"model_ratio":4.0,"replay_runs":20,)"
+      R"("flip_deviations":6.0},"decisions":{"tie_rule":"reject","max_flips":0.5,"max_defects":0.25},)"
+      R"("minimum_accuracy":{"digits_classifier":0.9},"maximum_rmse":{"mlp_regressor":0.1},)"
+      R"("maximum_accuracy_loss":0.01,"maximum_rmse_ratio":1.5,"trial_limit_s":60.0,)"
+      R"("measurement":{"processes":5,"min_blocks":40,"cell_time_ms":20.0,"interval_level":0.99,"tolerance":0.02}})";
+  EXPECT_EQ(to_json(parse_rules(text, "r")).dump(), text);
+}
+
+TEST(Rules, UnknownKeysNameTheNearest) {
+  expect_problem(R"({"bounds":{"lamda":3}})", "/bounds/lamda", "did you mean lambda?");
+  expect_problem(R"({"suspect_open_gate":true})", "/suspect_open_gate", "did you mean suspect_opens_gate?");
+  expect_problem(R"({"zzzzzzzzz":true})", "/zzzzzzzzz", "known here: ampgate_rules, name");
+  EXPECT_NE(problem(R"({"name":"a","name":"b"})").find("duplicate key \"name\""), std::string::npos);
+}
+
+TEST(Rules, WrongTypes) {
+  expect_problem("[]", "", "must be an object");
+  expect_problem(R"({"bounds":3})", "/bounds", "must be an object, is number 3");
+  expect_problem(R"({"bounds":{"c":"4"}})", "/bounds/c", "must be a number, is string \"4\"");
+  expect_problem(R"({"bounds":{"c":"inf"}})", "/bounds/c", "must be a number");
+  expect_problem(R"({"bounds":{"replay_runs":2.5}})", "/bounds/replay_runs", "must be an integer");
+  expect_problem(R"({"unsupported_fails":0})", "/unsupported_fails", "must be true or false");
+  expect_problem(R"({"name":null})", "/name", "must be a string");
+  expect_problem(R"({"required":["fp32",1]})", "/required", "array of strings");
+}
+
+TEST(Rules, ValuesOutOfRange) {
+  expect_problem(R"({"bounds":{"lambda":0}})", "/bounds/lambda", "must lie between");
+  expect_problem(R"({"bounds":{"lambda":-4}})", "/bounds/lambda", "is -4");
+  expect_problem(R"({"trial_limit_s":0})", "/trial_limit_s", "must lie between");
+  expect_problem(R"({"decisions":{"max_flips":1.5}})", "/decisions/max_flips", "between 0 and 1");
+  expect_problem(R"({"decisions":{"tie_rule":"first"}})", "/decisions/tie_rule", "lowest-index");
+  expect_problem(R"({"measurement":{"interval_level":1}})", "/measurement/interval_level",
+                 "must lie between");
+  expect_problem(R"({"measurement":{"min_blocks":5}})", "/measurement/min_blocks", "between 6 and");
+  expect_problem(R"({"measurement":{"processes":18446744073709551615}})", "/measurement/processes",
+                 "must lie between");
+  expect_problem(R"({"minimum_accuracy":{"a":1.01}})", "/minimum_accuracy/a", "between 0 and 1");
+  expect_problem(R"({"maximum_rmse_ratio":0.9})", "/maximum_rmse_ratio", "must lie between 1 and");
+}
+
+TEST(Rules, ContradictionsAndOtherVersions) {
+  expect_problem(R"({"decisions":{"max_flips":0.1,"max_defects":0.2}})", "/decisions/max_defects",
+                 "max_flips");
+  expect_problem(R"({"measurement":{"processes":21}})", "/measurement/min_blocks", "contradicts processes");
+  expect_problem(R"({"trial_limit_s":0.01})", "/trial_limit_s", "cell_time_ms");
+  expect_problem(R"({"measurement":{"cell_time_ms":120000}})", "/trial_limit_s", "cell_time_ms");
+  expect_problem(R"({"minimum_accuracy":{"a":0.5},"maximum_rmse":{"a":1}})", "/maximum_rmse", "'a'");
+  expect_problem(R"({"required":["fp32","FP16"]})", "/required", "'FP16'");
+  expect_problem(R"({"required":["fp32","fp32"]})", "/required", "twice");
+  expect_problem(R"({"ampgate_rules":2})", "/ampgate_rules", "newer");
+}
+
+TEST(Rules, PatternsOfRequired) {
+  const Rules rules;
+  EXPECT_TRUE(is_required(rules, "fp32"));
+  EXPECT_TRUE(is_required(rules, "autocast-bf16"));
+  EXPECT_TRUE(is_required(rules, "cast-fp16"));
+  EXPECT_FALSE(is_required(rules, "tf32"));
+  EXPECT_FALSE(is_required(rules, "islands-fp16"));
+  EXPECT_FALSE(is_required(rules, "fp32x"));
+  Rules middle;
+  middle.required = {"*cast*16"};
+  EXPECT_TRUE(is_required(middle, "autocast-bf16"));
+  EXPECT_FALSE(is_required(middle, "autocast-bf16x"));
+  middle.required = {};
+  EXPECT_FALSE(is_required(middle, "fp32"));
+}
+
+TEST(Rules, TheDigestIgnoresLayoutButNoValue) {
+  const Rules rules;
+  EXPECT_EQ(rules_digest(parse_rules("{ \"trial_limit_s\" : 1.2e2 }", "r")), rules_digest(rules));
+  EXPECT_EQ(rules_digest(rules), sha256_hex(to_json(rules).dump()));
+  Rules other;
+  other.bounds.lambda = 4.5;
+  EXPECT_NE(rules_digest(other), rules_digest(rules));
+}
+
+}  // namespace
+}  // namespace ampgate::results
