@@ -18,5 +18,9 @@ target_precompile_headers(ampgate_pch PRIVATE "${PROJECT_SOURCE_DIR}/cmake/pch.h
 # ampgate_torch_target(TARGET): compile TARGET with LibTorch and the precompiled header.
 function(ampgate_torch_target target)
   target_link_libraries(${target} PUBLIC ampgate_torch_options)
-  target_precompile_headers(${target} REUSE_FROM ampgate_pch)
+  # Programs are compiled with -fPIE, libraries and the header with -fPIC: they do not mix.
+  get_target_property(type ${target} TYPE)
+  if(NOT type STREQUAL "EXECUTABLE")
+    target_precompile_headers(${target} REUSE_FROM ampgate_pch)
+  endif()
 endfunction()
