@@ -72,7 +72,7 @@ GateAnswer check_gate(const Json& evidence, Verdict verdict, const Json& observe
   if (!opens_gate(verdict, rules.suspect_opens_gate)) {
     const std::string forbidden = verdict == Verdict::kSuspect ? " under these rules" : "";
     return {false, "/verdict",
-            "The verdict of this trial is '" + std::string(to_string(verdict)) +
+            "/verdict: the verdict of this trial is '" + std::string(to_string(verdict)) +
                 "', which does not open the gate" + forbidden +
                 ": read the reason in its record; nothing is measured that was not found right."};
   }

@@ -11,15 +11,18 @@ namespace ampgate::results {
 
 struct GateAnswer {
   bool open = false;
-  std::string
-      field;  // JSON pointer into the evidence of the first difference; "/verdict" when the verdict closes it
-  std::string reason;  // a sentence with both values and what to do; empty when open
+  // JSON pointer into the evidence of the first difference; "/verdict" when the verdict closes the gate.
+  std::string field;
+  // A sentence that names the field, both values and what to do; empty when open.
+  std::string reason;
 };
 
 // `observed` has the shape of the evidence (docs/protocol.md) and holds what its caller sees itself. Each of
 // its members must equal the evidence's, recursively; one that the evidence lacks closes the gate. Members
 // that `observed` lacks are not looked at, so that the driver can ask about what it knows and the bench
-// worker about the rest. Of `device` the name is not compared: it is the same card as cuda:0 and as cuda:1.
+// worker about the rest.
+// Of `device` neither name nor model is compared: the same card may be cuda:0 here and cuda:1 there, and its
+// uuid says which one it is.
 GateAnswer check_gate(const Json& evidence, Verdict verdict, const Json& observed, const Rules& rules);
 
 }  // namespace ampgate::results
