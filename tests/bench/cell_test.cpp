@@ -1,0 +1,97 @@
+#include "bench/cell.h"
+
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include "bench/schedule.h"
+#include "fake_case.h"
+
+namespace ampgate::bench {
+namespace {
+
+using testing::behaviour;
+using testing::Fault;
+
+// Counts starts, and calls between start and stop; says that 7 ns passed for each.
+class CountingTimer : public backends::Timer {
+ public:
+  void start() override {
+    ++starts;
+    begin_ = behaviour().calls;
+  }
+  void stop() override { timed_calls += behaviour().calls - begin_; }
+  std::int64_t elapsed_ns() override { return 7 * timed_calls; }
+  int starts = 0;
+  std::int64_t timed_calls = 0;
+
+ private:
+  std::int64_t begin_ = 0;
+};
+
+class CellTest : public ::testing::Test {
+ protected:
+  void SetUp() override { behaviour() = {}; }
+  void TearDown() override { behaviour() = {}; }
+  cases::State state_{{{"x", at::ones({64})}}};
+  Body body_{&testing::fake_case(), &state_, &precision::baseline(), c10::kCPU};
+  at::NoGradGuard no_grad_;
+};
+
+TEST_F(CellTest, TimesExactlyTheCallsAskedFor) {
+  for (const std::int64_t calls : {1, 2, 137, 5000}) {
+    behaviour() = {};
+    CountingTimer timer;
+    const Cell cell = run_cell("fake/64/fp32", body_, calls, timer);
+    EXPECT_EQ(timer.starts, 1);
+    EXPECT_EQ(timer.timed_calls, calls);
+    EXPECT_EQ(cell.calls, calls);
+    EXPECT_EQ(cell.time_ns, 7 * calls);
+    EXPECT_EQ(behaviour().calls, calls + lead_in_calls(calls));
+  }
+}
+
+TEST_F(CellTest, KeepsNanosecondsThroughGoogleBenchmark) {
+  struct FixedTimer : backends::Timer {
+    void start() override {}
+    void stop() override {}
+    std::int64_t elapsed_ns() override { return 123'456'789'013; }
+  } timer;
+  EXPECT_EQ(run_cell("fake", body_, 1, timer).time_ns, 123'456'789'013);
+}
+
+TEST_F(CellTest, NamesWithPatternCharactersRunOnce) {
+  CountingTimer timer;
+  EXPECT_EQ(run_cell("gelu(tanh)/[64]+", body_, 3, timer).calls, 3);
+}
+
+TEST_F(CellTest, ThrowsWhatTheBodyThrowsAndWorksAgainAfterwards) {
+  for (const long from_call : {0L, 5L}) {  // in the lead-in, in the timed part
+    behaviour() = {.fault = Fault::kThrow, .from_call = from_call};
+    CountingTimer timer;
+    EXPECT_THROW(run_cell("fake", body_, 10, timer), std::runtime_error);
+  }
+  behaviour() = {};
+  CountingTimer timer;
+  EXPECT_EQ(run_cell("fake", body_, 10, timer).calls, 10);
+}
+
+TEST_F(CellTest, OutputsAreReleasedAtEachCall) {
+  state_.tensors[0].tensor = at::ones({1 << 20});
+  const auto backend = backends::open("cpu");
+  const auto meter = backend->memory_meter();
+  meter->begin();
+  run_calls(body_, 5);
+  const auto use = meter->end();
+  EXPECT_EQ(use.allocations, 5);
+  EXPECT_EQ(use.peak_bytes, 4 << 20) << "never two outputs at once";
+}
+
+TEST_F(CellTest, ClockTimeOfTheCpuIsShort) {
+  const auto timer = backends::open("cpu")->timer();
+  const auto time = clock_time_ns(*timer);
+  EXPECT_GE(time, 0);
+  EXPECT_LT(time, 10'000);
+}
+
+}  // namespace
+}  // namespace ampgate::bench

@@ -1,0 +1,92 @@
+#include "bench/inspect.h"
+
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include "bench/memory.h"
+#include "cases/execute.h"
+#include "cases/fills.h"
+#include "fake_case.h"
+
+namespace ampgate::bench {
+namespace {
+
+using results::Json;
+using testing::answer;
+using testing::behaviour;
+using testing::Fault;
+
+class InspectTest : public ::testing::Test {
+ protected:
+  void SetUp() override { behaviour() = {}; }
+  void TearDown() override { behaviour() = {}; }
+  std::vector<Json> run(const Plan& plan) {
+    return testing::events_of([&](results::EventWriter& events) { inspect(plan, *backend_, events); });
+  }
+  Plan plan(const std::vector<std::string>& precisions = {"fp32"}) {
+    return testing::fake_plan(Phase::kInspect, precisions, *backend_);
+  }
+
+  at::NoGradGuard no_grad_;
+  std::unique_ptr<backends::Backend> backend_ = backends::open("cpu");
+};
+
+TEST_F(InspectTest, MemoryOfAMatrixProductIsItsOutput) {
+  const auto& definition = cases::registry().at("matmul");
+  const auto shape = definition.shape({512, 512, 512});
+  auto original = definition.setup(shape, cases::Fill(1, "matmul", shape.name));
+  const Body body{&definition, &original, &precision::baseline(), c10::kCPU};
+  const Memory memory = measure_memory(body, *backend_);
+  EXPECT_EQ(memory.peak_bytes, 512 * 512 * 4);
+  EXPECT_EQ(memory.allocations, 1);
+  EXPECT_EQ(memory.retained_bytes, 0);
+  EXPECT_EQ(memory.problem, "");
+}
+
+TEST_F(InspectTest, ACleanTrialIsDescribed) {
+  const auto event = answer(run(plan({"fp32", "cast-bf16"})), "fake/1000/cast-bf16");
+  EXPECT_EQ(event.at("verdict"), "measured") << event;
+  EXPECT_EQ(event.at("memory").at("peak_bytes"), 2000);
+  EXPECT_EQ(event.at("memory").at("allocations"), 1);
+  EXPECT_TRUE(event.at("audit").at("problems").empty());
+  const Json& operators = event.at("audit").at("operators");
+  ASSERT_EQ(operators.size(), 1U) << operators;
+  EXPECT_EQ(operators[0].at("name"), "aten::mul");
+  EXPECT_EQ(operators[0].at("outputs"), Json::array({"bfloat16"}));
+}
+
+TEST_F(InspectTest, OtherOperatorsThanValidatedAreRefused) {
+  auto altered = plan();
+  altered.groups[0].trials[0].evidence["operators"][0]["outputs"][0] = "float16";
+  const auto event = answer(run(altered), "fake/1000/fp32");
+  EXPECT_EQ(event.at("verdict"), "refused");
+  EXPECT_NE(event.at("reason").get<std::string>().find("aten::mul"), std::string::npos) << event;
+}
+
+TEST_F(InspectTest, AReadThatIsNotDeclaredIsRefused) {
+  const auto prepared = plan();
+  behaviour().fault = Fault::kReadValue;
+  const auto event = answer(run(prepared), "fake/1000/fp32");
+  EXPECT_EQ(event.at("verdict"), "refused");
+  EXPECT_NE(event.at("reason").get<std::string>().find("reads a value"), std::string::npos) << event;
+}
+
+TEST_F(InspectTest, MemoryThatEveryCallKeepsIsRefused) {
+  const auto prepared = plan();
+  behaviour().fault = Fault::kKeepMemory;
+  const auto event = answer(run(prepared), "fake/1000/fp32");
+  EXPECT_EQ(event.at("verdict"), "refused");
+  EXPECT_NE(event.at("reason").get<std::string>().find("4000 bytes"), std::string::npos) << event;
+}
+
+TEST_F(InspectTest, ABodyThatThrowsIsAnsweredOnce) {
+  const auto prepared = plan({"fp32", "cast-fp16"});
+  behaviour() = {.fault = Fault::kThrow, .type = at::kHalf};
+  const auto events = run(prepared);
+  EXPECT_EQ(testing::named(events, "trial_finished").size(), 2U);
+  EXPECT_EQ(answer(events, "fake/1000/cast-fp16").at("verdict"), "crashed");
+  EXPECT_EQ(answer(events, "fake/1000/fp32").at("verdict"), "measured");
+}
+
+}  // namespace
+}  // namespace ampgate::bench

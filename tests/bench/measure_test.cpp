@@ -1,0 +1,189 @@
+#include "bench/measure.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/record_function.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "bench/schedule.h"
+#include "fake_case.h"
+
+namespace ampgate::bench {
+namespace {
+
+using results::Json;
+using testing::answer;
+using testing::behaviour;
+using testing::Fault;
+using testing::named;
+
+class MeasureTest : public ::testing::Test {
+ protected:
+  void SetUp() override { behaviour() = {}; }
+  void TearDown() override { behaviour() = {}; }
+
+  Plan plan(const std::vector<std::string>& precisions = {"fp32", "cast-fp16", "cast-bf16"}) {
+    return testing::fake_plan(Phase::kBench, precisions, *backend_);
+  }
+  std::vector<Json> run(const Plan& plan) {
+    return testing::events_of(
+        [&](results::EventWriter& events) { timed_ns_ = measure(plan, *backend_, events); });
+  }
+
+  at::NoGradGuard no_grad_;
+  std::unique_ptr<backends::Backend> backend_ = backends::open("cpu");
+  std::int64_t timed_ns_ = 0;
+};
+
+TEST_F(MeasureTest, EveryPrecisionOnceABlockInTheSeededOrder) {
+  const auto events = run(plan());
+  const auto samples = named(events, "sample");
+  ASSERT_EQ(samples.size(), 9U);
+  const std::vector<std::string> ids{"fake/1000/fp32", "fake/1000/cast-fp16", "fake/1000/cast-bf16"};
+  std::size_t next = 0;
+  std::int64_t total = 0;
+  for (int block = 4; block < 7; ++block) {
+    const auto order = block_order(11, "fake/1000", 0, block, 3);
+    for (int position = 0; position < 3; ++position, ++next) {
+      EXPECT_EQ(samples[next].at("id"), ids[order[position]]);
+      EXPECT_EQ(samples[next].at("block"), block);
+      EXPECT_EQ(samples[next].at("order"), position);
+      EXPECT_EQ(samples[next].at("process"), 0);
+      EXPECT_GE(samples[next].at("calls"), 1);
+      EXPECT_GT(samples[next].at("time_ns"), 0);
+      EXPECT_GE(samples[next].at("page_faults"), 0);
+      total += samples[next].at("time_ns").get<std::int64_t>();
+    }
+  }
+  EXPECT_EQ(timed_ns_, total);
+  for (const auto& id : ids) {
+    EXPECT_EQ(answer(events, id).at("verdict"), "measured") << answer(events, id);
+    EXPECT_EQ(answer(events, id).at("output_check"), "digest");
+  }
+}
+
+TEST_F(MeasureTest, AStartBeforeEachSample) {
+  std::string started;
+  for (const auto& event : run(plan())) {
+    if (event.at("event") == "trial_started") started = event.at("id");
+    if (event.at("event") == "sample" || event.at("event") == "trial_finished") {
+      EXPECT_EQ(event.at("id"), started);
+    }
+  }
+}
+
+TEST_F(MeasureTest, ABodyThatThrowsCrashesItsTrialAlone) {
+  const auto prepared = plan();
+  behaviour() = {.fault = Fault::kThrow, .type = at::kHalf, .from_call = 5};
+  const auto events = run(prepared);
+  EXPECT_EQ(answer(events, "fake/1000/cast-fp16").at("verdict"), "crashed");
+  EXPECT_EQ(answer(events, "fake/1000/cast-fp16").at("reason"), "thrown on request");
+  EXPECT_EQ(answer(events, "fake/1000/fp32").at("verdict"), "measured");
+  EXPECT_EQ(answer(events, "fake/1000/cast-bf16").at("verdict"), "measured");
+}
+
+TEST_F(MeasureTest, ACaseThatTurnsWrongIsFound) {
+  const auto prepared = plan();
+  behaviour() = {.fault = Fault::kWrongOutput, .type = at::kBFloat16, .from_call = 20};
+  const auto events = run(prepared);
+  EXPECT_GT(behaviour().calls, 20);
+  EXPECT_EQ(answer(events, "fake/1000/cast-bf16").at("verdict"), "output-changed");
+  EXPECT_EQ(answer(events, "fake/1000/fp32").at("verdict"), "measured");
+}
+
+TEST_F(MeasureTest, ACaseThatTurnsWrongIsFoundByBounds) {
+  auto prepared = plan({"fp32"});
+  auto& evidence = prepared.groups[0].trials[0].evidence;
+  evidence["repeatable"] = false;
+  evidence["checks"] = {{{"output", "out"}, {"positions", {3}}, {"low", {-100.0}}, {"high", {100.0}}}};
+  auto events = run(prepared);
+  EXPECT_EQ(answer(events, "fake/1000/fp32").at("verdict"), "measured");
+  EXPECT_EQ(answer(events, "fake/1000/fp32").at("output_check"), "bounds");
+
+  evidence["checks"][0]["low"][0] = 99.0;
+  events = run(prepared);
+  EXPECT_EQ(answer(events, "fake/1000/fp32").at("verdict"), "output-changed");
+}
+
+TEST_F(MeasureTest, ACaseThatWritesItsInputIsFound) {
+  auto bounds_only = plan({"fp32"});
+  auto& evidence = bounds_only.groups[0].trials[0].evidence;
+  evidence["repeatable"] = false;
+  evidence["checks"] = {{{"output", "out"}, {"positions", {3}}, {"low", {-100.0}}, {"high", {100.0}}}};
+  behaviour() = {.fault = Fault::kWriteInput};
+  const auto events = run(bounds_only);
+  EXPECT_EQ(answer(events, "fake/1000/fp32").at("verdict"), "output-changed");
+  EXPECT_EQ(answer(events, "fake/1000/fp32").at("reason"), "tensor 'x' was written by the timed calls");
+}
+
+TEST_F(MeasureTest, RefusalsNameTheFieldAndComeBeforeAnyCell) {
+  const std::map<std::string, std::string> changes{{"/inputs/x", "0"},     {"/device/uuid", "other"},
+                                                   {"/build_id", "other"}, {"/shape", "1001"},
+                                                   {"/precision", "x"},    {"/seed", "2"},
+                                                   {"/rules_sha256", "x"}, {"/case", "exp"}};
+  for (const auto& [field, value] : changes) {
+    auto altered = plan({"fp32"});
+    altered.groups[0].trials[0].evidence[Json::json_pointer(field)] = value;
+    const auto events = run(altered);
+    EXPECT_EQ(answer(events, "fake/1000/fp32").at("verdict"), "refused") << field;
+    EXPECT_EQ(answer(events, "fake/1000/fp32").at("reason").get<std::string>().rfind(field, 0), 0U)
+        << answer(events, "fake/1000/fp32");
+    EXPECT_TRUE(named(events, "sample").empty());
+    EXPECT_TRUE(named(events, "trial_started").empty());
+  }
+}
+
+TEST_F(MeasureTest, SettingsAndVerdictKeepTheGate) {
+  auto altered = plan({"fp32"});
+  auto& settings = altered.groups[0].trials[0].evidence["settings"];
+  settings.begin().value() = "changed";
+  EXPECT_EQ(answer(run(altered), "fake/1000/fp32").at("reason").get<std::string>().rfind("/settings/", 0),
+            0U);
+
+  auto inaccurate = plan({"fp32"});
+  inaccurate.groups[0].trials[0].verdict = results::Verdict::kInaccurate;
+  EXPECT_EQ(answer(run(inaccurate), "fake/1000/fp32").at("verdict"), "refused");
+
+  auto silent = plan({"fp32"});
+  silent.groups[0].trials[0].verdict.reset();
+  EXPECT_EQ(answer(run(silent), "fake/1000/fp32").at("verdict"), "refused");
+
+  auto unproven = plan({"fp32"});
+  unproven.groups[0].trials[0].evidence = nullptr;
+  EXPECT_EQ(answer(run(unproven), "fake/1000/fp32").at("verdict"), "refused");
+}
+
+TEST_F(MeasureTest, ARefusedTrialLeavesTheOthersButABaselineTakesThemAlong) {
+  auto one = plan();
+  one.groups[0].trials[1].evidence["seed"] = 2;
+  auto events = run(one);
+  EXPECT_EQ(answer(events, "fake/1000/cast-fp16").at("verdict"), "refused");
+  EXPECT_EQ(answer(events, "fake/1000/cast-bf16").at("verdict"), "measured");
+
+  auto baseline = plan();
+  baseline.groups[0].trials[0].evidence["seed"] = 2;
+  events = run(baseline);
+  EXPECT_TRUE(named(events, "sample").empty());
+  EXPECT_EQ(named(events, "trial_finished").size(), 3U);
+  const auto reason = answer(events, "fake/1000/cast-bf16").at("reason").get<std::string>();
+  EXPECT_NE(reason.find("fake/1000/fp32"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("/seed"), std::string::npos) << reason;
+}
+
+TEST_F(MeasureTest, AnObserverInTheProcessCloses) {
+  const auto prepared = plan({"fp32"});
+  const auto handle = at::addGlobalCallback(at::RecordFunctionCallback(nullptr));
+  const auto events = run(prepared);
+  at::removeCallback(handle);
+  EXPECT_EQ(answer(events, "fake/1000/fp32").at("verdict"), "refused");
+}
+
+TEST_F(MeasureTest, AnUnknownCaseIsRefused) {
+  auto unknown = plan({"fp32"});
+  unknown.groups[0].case_name = "nowhere";
+  EXPECT_EQ(answer(run(unknown), "fake/1000/fp32").at("verdict"), "refused");
+}
+
+}  // namespace
+}  // namespace ampgate::bench
