@@ -1,1 +1,70 @@
-int main() { return 0; }
+// The worker of phase 1. It reads a plan on standard input, or prints what the driver plans from.
+#include <ATen/core/grad_mode.h>
+
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/error.h"
+#include "results/protocol.h"
+#include "validate/manifest.h"
+#include "validate/worker.h"
+
+namespace {
+
+using ampgate::results::Error;
+using ampgate::results::ExitCode;
+
+constexpr std::string_view kUsage =
+    "usage: ampgate-validate [--events FILE|-] < plan.json\n"
+    "       ampgate-validate manifest | devices\n";
+
+int fail(const std::string& what, const std::string& action, ExitCode code) {
+  std::cerr << "ampgate-validate: " << what << (action.empty() ? "" : "\n  " + action) << '\n';
+  return static_cast<int>(code);
+}
+
+int run(const std::vector<std::string>& arguments) {
+  if (arguments.size() == 1 && arguments[0] == "manifest") {
+    std::cout << ampgate::validate::manifest().dump(1) << '\n';
+    return 0;
+  }
+  if (arguments.size() == 1 && arguments[0] == "devices") {
+    std::cout << ampgate::validate::devices().dump(1) << '\n';
+    return 0;
+  }
+  std::string target;
+  if (arguments.size() == 2 && arguments[0] == "--events") {
+    target = arguments[1];
+  } else if (!arguments.empty()) {
+    std::cerr << kUsage;
+    return static_cast<int>(ExitCode::kUsage);
+  }
+  ampgate::results::EventWriter events(target);
+  try {
+    ampgate::validate::run_plan(ampgate::results::read_plan(), events);
+    return 0;
+  } catch (const Error& error) {
+    events.write("error", {{"kind", error.code() == ExitCode::kUsage ? "usage" : "environment"},
+                           {"message", error.what()},
+                           {"action", error.action()}});
+    return fail(error.what(), error.action(), error.code());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Every tensor operation of this program is inference. Not inference mode: it changes autocast's caching.
+  const at::NoGradGuard no_grad;
+  try {
+    return run({argv + 1, argv + argc});
+  } catch (const Error& error) {
+    return fail(error.what(), error.action(), error.code());
+  } catch (const std::exception& error) {
+    return fail(error.what(), "", ExitCode::kEnvironment);
+  }
+}

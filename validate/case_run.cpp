@@ -1,0 +1,114 @@
+#include "validate/case_run.h"
+
+#include <chrono>
+
+#include "validate/edge_inputs.h"
+#include "validate/failure.h"
+#include "validate/to_json.h"
+
+namespace ampgate::validate {
+
+using results::Json;
+using results::Verdict;
+
+namespace {
+
+TrialAnswer without_numbers(Verdict verdict, std::string reason) {
+  TrialAnswer answer;
+  answer.judgement.worsen(verdict, std::move(reason));
+  return answer;
+}
+
+// Runs `make`; an exception becomes the trial's verdict.
+TrialAnswer guarded(const std::function<TrialAnswer()>& make) {
+  TrialAnswer answer;
+  const auto failure = catch_failure([&] {
+    try {
+      answer = make();
+    } catch (const InputError& error) {
+      answer = without_numbers(Verdict::kBaselineInvalid, error.what());
+    }
+  });
+  return failure ? without_numbers(failure->verdict, failure->reason) : answer;
+}
+
+Json findings_json(const std::vector<Finding>& findings, const std::string& shape) {
+  Json list = Json::array();
+  for (const auto& finding : findings) {
+    list.push_back(
+        {{"input", finding.input}, {"shape", shape}, {"verdict", finding.verdict}, {"text", finding.text}});
+  }
+  return list;
+}
+
+}  // namespace
+
+CaseRun::CaseRun(const Session& session, const cases::Case& definition, cases::Shape shape, bool with_edges)
+    : session_(session), definition_(definition), shape_(std::move(shape)), with_edges_(with_edges) {}
+
+Json CaseRun::judge(const precision::Precision& precision) {
+  const auto begin = std::chrono::steady_clock::now();
+  Json body;
+  if (precision.name == precision::baseline().name) {
+    body = report(precision, baseline());
+  } else if (auto refused = refusal(precision)) {
+    body = report(precision, *refused);
+  } else {
+    body = report(precision, guarded([&] { return judge_trial(*setup_, precision, &baseline_->outputs); }));
+  }
+  const auto took = std::chrono::steady_clock::now() - begin;
+  body["validation_time_ns"] = std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
+  return body;
+}
+
+const TrialAnswer& CaseRun::baseline() {
+  if (!baseline_) {
+    baseline_ = guarded([&] {
+      setup_.emplace(session_, definition_, shape_);
+      return judge_trial(*setup_, precision::baseline(), nullptr);
+    });
+  }
+  return *baseline_;
+}
+
+std::optional<TrialAnswer> CaseRun::refusal(const precision::Precision& precision) {
+  if (std::string reason = unsupported(precision); !reason.empty()) {
+    return without_numbers(Verdict::kUnsupported, std::move(reason));
+  }
+  const Judgement& judged = baseline().judgement;
+  if (results::opens_gate(judged.verdict, session_.rules.suspect_opens_gate)) return {};
+  return without_numbers(
+      Verdict::kBaselineInvalid,
+      "the FP32 baseline is '" + std::string(results::to_string(judged.verdict)) + "': " + judged.reason);
+}
+
+std::string CaseRun::unsupported(const precision::Precision& precision) const {
+  const auto listed = definition_.unsupported.find(std::string(precision.name));
+  if (listed != definition_.unsupported.end()) return listed->second;
+  return session_.backend.unsupported(precision.type, precision.tf32);
+}
+
+Json CaseRun::report(const precision::Precision& precision, const TrialAnswer& answer) const {
+  const Judgement& judgement = answer.judgement;
+  Json body{{"case", definition_.name},
+            {"shape", to_json(shape_)},
+            {"precision", precision.name},
+            {"verdict", results::to_string(judgement.verdict)},
+            {"reason", judgement.reason}};
+  body.update(answer.body);
+  body["findings"] = findings_json(judgement.findings, shape_.name);
+  if (with_edges_ && !definition_.model && judgement.verdict != Verdict::kUnsupported) {
+    for (auto& finding :
+         findings_json(edge_findings(session_, definition_, precision), edge_shape(definition_).name)) {
+      body["findings"].push_back(std::move(finding));
+    }
+  }
+  if (answer.body.empty()) {
+    body["absent"] = Json::object();
+    for (const char* field : {"accuracy", "decisions", "operators", "evidence"})
+      body["absent"][field] = "not judged";
+  }
+  return body;
+}
+
+}  // namespace ampgate::validate

@@ -1,0 +1,37 @@
+// All precisions of one case in one shape: the baseline first, and nothing without a sound baseline.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "precision/precision.h"
+#include "validate/case_setup.h"
+#include "validate/trial.h"
+
+namespace ampgate::validate {
+
+class CaseRun {
+ public:
+  // `with_edges`: try edge inputs as well, once for a case. The arguments outlive the object.
+  CaseRun(const Session& session, const cases::Case& definition, cases::Shape shape, bool with_edges);
+
+  // The body of `trial_finished` without `id`. The first call makes the baseline, whatever its precision.
+  // What goes wrong inside the trial is its verdict; nothing is thrown for that.
+  results::Json judge(const precision::Precision& precision);
+
+ private:
+  const TrialAnswer& baseline();
+  // For a precision that cannot be judged at all; empty when it can.
+  std::optional<TrialAnswer> refusal(const precision::Precision& precision);
+  std::string unsupported(const precision::Precision& precision) const;
+  results::Json report(const precision::Precision& precision, const TrialAnswer& answer) const;
+
+  const Session& session_;
+  const cases::Case& definition_;
+  const cases::Shape shape_;
+  const bool with_edges_;
+  std::optional<CaseSetup> setup_;
+  std::optional<TrialAnswer> baseline_;
+};
+
+}  // namespace ampgate::validate

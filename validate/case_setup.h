@@ -1,0 +1,38 @@
+// A case in one shape, made and checked once for all its precisions.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "cases/case.h"
+#include "validate/quality.h"
+#include "validate/reference.h"
+#include "validate/session.h"
+
+namespace ampgate::validate {
+
+// An ordinary input is not one: no trial of the case can be judged on it.
+class InputError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct CaseSetup {
+  // Makes the ordinary inputs and the oracle. Throws InputError that names tensor and position when an input
+  // is not finite, and what the case throws.
+  CaseSetup(const Session& session, const cases::Case& definition, cases::Shape shape);
+  CaseSetup(const CaseSetup&) = delete;
+  CaseSetup& operator=(const CaseSetup&) = delete;
+
+  const Session& session;
+  const cases::Case& definition;
+  const cases::Shape shape;
+  const cases::State original;  // FP32
+  const cases::Facts facts;
+  const results::Json digests;  // of inputs and weights
+  References references;
+  const cases::Outputs& oracle;  // FP64, on the unrounded tensors
+  Quality quality;
+};
+
+}  // namespace ampgate::validate

@@ -1,0 +1,45 @@
+#include "validate/criterion.h"
+
+#include <memory>
+
+#include "validate/model_judge.h"
+#include "validate/operator_judge.h"
+
+namespace ampgate::validate {
+
+Criterion operator_criterion(const results::Rules& rules, const cases::Case& definition,
+                             const precision::Precision& precision, const cases::State& prepared,
+                             const cases::Outputs& outputs, References& references) {
+  Criterion criterion;
+  std::vector<const Reference*> by_output;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Reference& reference = references.get(prepared, precision, outputs[i].scalar_type());
+    by_output.push_back(&reference);
+    criterion.oracle.push_back(reference.oracle[i]);
+    if (!reference.bounds.empty()) criterion.bounds.push_back(reference.bounds[i]);
+    if (i > 0 && by_output[i] == by_output[i - 1]) continue;
+    for (const auto& tensor : reference.inputs.overflowed) {
+      criterion.findings.push_back({"ordinary", "cast-overflow",
+                                    "values of '" + tensor + "' are beyond the largest finite " +
+                                        precision::type_name(reference.inputs.operand_type)});
+    }
+  }
+  criterion.judge = [&rules, &definition, by_output](const cases::Outputs& judged) {
+    return judge_operator(rules, definition, judged, by_output);
+  };
+  return criterion;
+}
+
+Criterion model_criterion(const results::Rules& rules, const cases::Case& definition,
+                          const cases::Outputs& oracle, const Replay& prediction) {
+  Criterion criterion{{}, oracle, {}, {}};
+  for (std::size_t i = 0; i < oracle.size(); ++i) criterion.bounds.push_back(replay_bound(prediction, i));
+  // Only the deviations are kept: the runs themselves can be large.
+  const auto deviations = std::make_shared<Replay>(Replay{{}, prediction.deviation, prediction.rms});
+  criterion.judge = [&rules, &definition, oracle, deviations](const cases::Outputs& judged) {
+    return judge_model(rules, definition, judged, oracle, *deviations);
+  };
+  return criterion;
+}
+
+}  // namespace ampgate::validate

@@ -1,0 +1,32 @@
+// By what one trial's outputs are accepted: a bound, an error ratio, or a replay. The same criterion judges
+// the deciding run, its repetition and the mutants.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "cases/case.h"
+#include "validate/bounds.h"
+#include "validate/judgement.h"
+#include "validate/reference.h"
+#include "validate/replay.h"
+
+namespace ampgate::validate {
+
+struct Criterion {
+  std::function<Judgement(const cases::Outputs&)> judge;
+  cases::Outputs oracle;          // what each output is judged against, FP64
+  std::vector<Bound> bounds;      // for the positions that phase 2 checks again; empty where there is none
+  std::vector<Finding> findings;  // about the inputs
+};
+
+// For operators. Throws what bounds and oracle throw.
+Criterion operator_criterion(const results::Rules& rules, const cases::Case& definition,
+                             const precision::Precision& precision, const cases::State& prepared,
+                             const cases::Outputs& outputs, References& references);
+
+// For models, by a prediction around `oracle`.
+Criterion model_criterion(const results::Rules& rules, const cases::Case& definition,
+                          const cases::Outputs& oracle, const Replay& prediction);
+
+}  // namespace ampgate::validate

@@ -1,0 +1,79 @@
+#include "validate/evidence.h"
+
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "backends/build_id.h"
+#include "backends/digest.h"
+#include "validate/compare.h"
+#include "validate/to_json.h"
+
+namespace ampgate::validate {
+namespace {
+
+using results::Json;
+
+std::vector<std::int64_t> seeded_positions(std::int64_t elements, std::int64_t count, std::uint64_t seed) {
+  std::vector<std::int64_t> positions;
+  if (elements <= count) {
+    positions.resize(static_cast<std::size_t>(elements));
+    std::iota(positions.begin(), positions.end(), 0);
+    return positions;
+  }
+  // The generator is the same everywhere; the library's distributions are not. The bias of % does no harm
+  // here.
+  std::mt19937_64 random(seed);
+  std::set<std::int64_t> chosen;
+  while (std::ssize(chosen) < count) {
+    chosen.insert(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(elements)));
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+Json numbers(const std::vector<double>& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(results::number(value));
+  return list;
+}
+
+}  // namespace
+
+Json input_digests(const cases::State& original) {
+  Json inputs = Json::object();
+  Json weights = Json::object();
+  for (const auto& entry : original.tensors) {
+    (entry.role == cases::Role::kInput ? inputs : weights)[entry.name] = backends::digest(entry.tensor);
+  }
+  return {{"inputs", std::move(inputs)}, {"weights", std::move(weights)}};
+}
+
+Json output_check(const std::string& name, const at::Tensor& oracle, const Bound& bound, c10::ScalarType type,
+                  std::int64_t count, std::uint64_t seed, bool hard) {
+  const auto positions = seeded_positions(oracle.numel(), count, seed);
+  const Limits checked = limits(oracle, bound, type, positions, hard);
+  return {{"output", name},
+          {"positions", positions},
+          {"low", numbers(checked.low)},
+          {"high", numbers(checked.high)}};
+}
+
+Json evidence(const Session& session, const cases::Case& definition, const cases::Shape& shape,
+              const precision::Precision& precision, const Json& input_digests, const TrialRun& run) {
+  Json outputs = Json::object();
+  for (std::size_t i = 0; i < run.digests.size(); ++i) outputs[definition.outputs[i]] = run.digests[i];
+  return {{"device", session.device},
+          {"libtorch", session.libtorch},
+          {"build_id", backends::build_id()},
+          {"settings", to_json(run.settings)},
+          {"case", definition.name},
+          {"shape", shape.name},
+          {"precision", precision.name},
+          {"seed", session.seed},
+          {"rules_sha256", session.rules_sha256},
+          {"inputs", input_digests.at("inputs")},
+          {"weights", input_digests.at("weights")},
+          {"outputs", std::move(outputs)}};
+}
+
+}  // namespace ampgate::validate

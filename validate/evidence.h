@@ -1,0 +1,26 @@
+// What a verdict leaves behind and phase 2 demands again, as docs/protocol.md describes it.
+#pragma once
+
+#include "cases/case.h"
+#include "precision/precision.h"
+#include "results/json.h"
+#include "validate/bounds.h"
+#include "validate/session.h"
+#include "validate/trial_run.h"
+
+namespace ampgate::validate {
+
+// Digests of the FP32 tensors as set up: {"inputs": {name: digest}, "weights": {…}}.
+results::Json input_digests(const cases::State& original);
+
+// RN(y - E) and RN(y + E) at seeded positions of one output; `count` positions, or all when there are no
+// more.
+results::Json output_check(const std::string& name, const at::Tensor& oracle, const Bound& bound,
+                           c10::ScalarType type, std::int64_t count, std::uint64_t seed, bool hard);
+
+// Everything but `operators` and `checks`.
+results::Json evidence(const Session& session, const cases::Case& definition, const cases::Shape& shape,
+                       const precision::Precision& precision, const results::Json& input_digests,
+                       const TrialRun& run);
+
+}  // namespace ampgate::validate

@@ -1,0 +1,70 @@
+#include "validate/manifest.h"
+
+#include <torch/headeronly/version.h>
+
+#include <array>
+#include <string>
+
+#include "backends/backend.h"
+#include "backends/build_id.h"
+#include "cases/case.h"
+#include "precision/precision.h"
+#include "validate/to_json.h"
+
+namespace ampgate::validate {
+
+using results::Json;
+
+namespace {
+
+constexpr int kManifestVersion = 1;
+constexpr std::array kSuites{"smoke", "standard", "large"};
+
+std::string libtorch_version() {
+  return std::to_string(TORCH_VERSION_MAJOR) + '.' + std::to_string(TORCH_VERSION_MINOR) + '.' +
+         std::to_string(TORCH_VERSION_PATCH);
+}
+
+Json case_entry(const cases::Case& definition) {
+  Json suites = Json::object();
+  for (const auto& suite : definition.suites) suites[suite.suite] = suite.shapes;
+  Json unsupported = Json::object();
+  for (const auto& [precision, reason] : definition.unsupported) unsupported[precision] = reason;
+  return {{"name", definition.name},
+          {"model", definition.model},
+          {"dims", definition.dims},
+          {"shape_prefix", definition.shape_prefix},
+          {"suites", std::move(suites)},
+          {"outputs", definition.outputs},
+          {"unsupported", std::move(unsupported)}};
+}
+
+}  // namespace
+
+Json manifest() {
+  Json entries = Json::array();
+  for (const auto& [name, definition] : cases::registry()) entries.push_back(case_entry(definition));
+  Json precisions = Json::array();
+  for (const auto& precision : precision::all()) precisions.push_back(precision.name);
+  return {{"ampgate_manifest", kManifestVersion}, {"build_id", backends::build_id()},
+          {"libtorch", libtorch_version()},       {"cases", std::move(entries)},
+          {"precisions", std::move(precisions)},  {"suites", kSuites}};
+}
+
+Json devices() {
+  Json list = Json::array();
+  for (const auto& found : backends::probe()) {
+    Json entry{{"name", found.name}, {"usable", found.identity.has_value()}};
+    if (found.identity) {
+      entry["model"] = found.identity->model;
+      entry["uuid"] = found.identity->uuid;
+      entry["memory_bytes"] = found.identity->memory_bytes;
+      entry["fields"] = to_json(found.identity->fields);
+    }
+    entry["problem"] = found.problem;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+}  // namespace ampgate::validate

@@ -1,0 +1,71 @@
+#include "validate/model_judge.h"
+
+#include <ATen/ops/clamp_min.h>
+
+#include "validate/compare.h"
+#include "validate/text.h"
+
+namespace ampgate::validate {
+namespace {
+
+using results::Json;
+using results::Verdict;
+
+constexpr double kElementDeviations = 8.0;
+constexpr const char* kCriterion = "replay with random rounding; operators not checked one by one";
+
+}  // namespace
+
+Bound replay_bound(const Replay& prediction, std::size_t output) {
+  Bound bound;
+  bound.error =
+      (prediction.deviation[output].clamp_min(prediction.rms[output]) * kElementDeviations).contiguous();
+  bound.criterion = kCriterion;
+  bound.source = "8 x the larger of the element's and the output's RMS deviation in the replay";
+  return bound;
+}
+
+Judgement judge_model(const results::Rules& rules, const cases::Case& definition,
+                      const cases::Outputs& outputs, const cases::Outputs& oracle, const Replay& prediction) {
+  Judgement judgement;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = definition.outputs[i];
+    const Comparison comparison = compare(outputs[i], oracle[i], replay_bound(prediction, i), rules);
+    const double limit = rules.bounds.model_ratio * prediction.rms[i];
+    const double margin = comparison.rms_error == 0.0 ? 0.0 : comparison.rms_error / limit;
+    const std::int64_t masks = comparison.nan_mismatch + comparison.inf_mismatch;
+    const std::string place = name + text(comparison.position) + " is " + text(comparison.actual) +
+                              " where the oracle gives " + text(comparison.expected);
+    if (!comparison.problem.empty()) {
+      judgement.worsen(Verdict::kInaccurate, name + " cannot be compared: " + comparison.problem);
+    } else if (masks > 0) {
+      judgement.worsen(Verdict::kNonfinite, place + ": NaN or infinity differs from the rounded oracle; " +
+                                                std::to_string(masks) + " of " +
+                                                std::to_string(comparison.elements) + " elements differ");
+    } else if (!(margin <= 1.0)) {
+      judgement.worsen(Verdict::kInaccurate,
+                       name + ": RMS error " + text(comparison.rms_error) + " is more than " +
+                           text(rules.bounds.model_ratio) + " times the " + text(prediction.rms[i]) +
+                           " that the replay with random rounding predicts; worst: " + place);
+    }
+    if (!judgement.kernel_error.empty() && !(margin > judgement.margin)) continue;
+    judgement.margin = margin;
+    judgement.kernel_error = {{"criterion", kCriterion},
+                              {"output", name},
+                              {"max_abs_error", results::number(comparison.max_abs_error)},
+                              {"bound", results::number(limit)},
+                              {"margin", results::number(margin)},
+                              {"rms_error", results::number(comparison.rms_error)},
+                              {"predicted_rms_error", results::number(prediction.rms[i])},
+                              {"position", comparison.position},
+                              {"expected", results::number(comparison.expected)},
+                              {"actual", results::number(comparison.actual)},
+                              {"max_ulp", comparison.max_ulp},
+                              {"mean_signed_error", results::number(comparison.mean_signed_error)},
+                              {"elements", comparison.elements},
+                              {"rejected", comparison.rejected + comparison.between}};
+  }
+  return judgement;
+}
+
+}  // namespace ampgate::validate

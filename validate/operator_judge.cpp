@@ -1,0 +1,126 @@
+#include "validate/operator_judge.h"
+
+#include "precision/precision.h"
+#include "validate/compare.h"
+#include "validate/text.h"
+
+namespace ampgate::validate {
+namespace {
+
+using results::Json;
+using results::Verdict;
+
+std::string place(const std::string& output, const Comparison& comparison) {
+  return output + text(comparison.position) + " is " + text(comparison.actual) + " where the oracle gives " +
+         text(comparison.expected);
+}
+
+std::string share(std::int64_t count, const Comparison& comparison, const std::string& what) {
+  return std::to_string(count) + " of " + std::to_string(comparison.elements) + " elements " + what;
+}
+
+void judge_bound(const std::string& name, const Comparison& comparison, const Bound& bound,
+                 Judgement& judgement) {
+  const std::int64_t masks = comparison.nan_mismatch + comparison.inf_mismatch;
+  if (!comparison.problem.empty()) {
+    judgement.worsen(Verdict::kInaccurate, name + " cannot be compared: " + comparison.problem);
+  } else if (masks > 0) {
+    judgement.worsen(Verdict::kNonfinite, place(name, comparison) +
+                                              ": NaN or infinity differs from the rounded oracle; " +
+                                              share(masks, comparison, "differ"));
+  } else if (comparison.rejected > 0) {
+    judgement.worsen(Verdict::kInaccurate, place(name, comparison) + ": outside the " + bound.criterion +
+                                               " of " + text(comparison.bound) + ", margin " +
+                                               text(comparison.margin) + "; " +
+                                               share(comparison.rejected, comparison, "are outside"));
+  } else if (comparison.suspect()) {
+    judgement.worsen(Verdict::kSuspect, place(name, comparison) + ": outside the " + bound.criterion +
+                                            " of " + text(comparison.bound) + ", margin " +
+                                            text(comparison.margin) +
+                                            ", but within the bound for any order of summation; " +
+                                            share(comparison.between, comparison, "are in between"));
+  } else if (comparison.undecided()) {
+    judgement.worsen(Verdict::kAmbiguous, name +
+                                              " could not be judged: every element is ill-conditioned, its " +
+                                              bound.criterion + " is as large as the output itself");
+  }
+  if (comparison.problem.empty() && comparison.ill_conditioned > 0) {
+    judgement.findings.push_back(
+        {"ordinary", "ill-conditioned",
+         share(comparison.ill_conditioned, comparison,
+               "of " + name + " have a bound as large as the output's own scale; they were not judged")});
+  }
+}
+
+Json comparison_json(const std::string& name, const Comparison& comparison, const Bound& bound) {
+  return {{"criterion", bound.criterion},
+          {"source", bound.source},
+          {"output", name},
+          {"max_abs_error", results::number(comparison.max_abs_error)},
+          {"bound", results::number(comparison.bound)},
+          {"margin", results::number(comparison.margin)},
+          {"position", comparison.position},
+          {"expected", results::number(comparison.expected)},
+          {"actual", results::number(comparison.actual)},
+          {"max_ulp", comparison.max_ulp},
+          {"mean_signed_error", results::number(comparison.mean_signed_error)},
+          {"elements", comparison.elements},
+          {"rejected", comparison.rejected}};
+}
+
+void judge_ratio(const results::Rules& rules, const std::string& name, const ErrorRatio& ratio,
+                 Judgement& judgement) {
+  const std::string numbers = "RMS error " + text(ratio.actual_rmse) + " is " + text(ratio.ratio) +
+                              " times that of the rounded oracle, " + text(ratio.rounded_rmse) +
+                              "; allowed " + text(rules.bounds.error_ratio);
+  if (!ratio.problem.empty()) {
+    judgement.worsen(Verdict::kInaccurate, name + " cannot be compared: " + ratio.problem);
+  } else if (!ratio.masks_equal) {
+    judgement.worsen(Verdict::kNonfinite, name + ": NaN or infinity differs from the rounded oracle");
+  } else if (!ratio.accepted(rules)) {
+    judgement.worsen(Verdict::kInaccurate, name + ": " + numbers);
+  } else {
+    judgement.worsen(Verdict::kSuspect,
+                     name + " was judged by the error ratio alone, no bound is known: " + numbers);
+  }
+}
+
+Json ratio_json(const std::string& name, const ErrorRatio& ratio, std::int64_t elements, double margin) {
+  return {{"criterion", "error ratio"},
+          {"output", name},
+          {"rms_error", results::number(ratio.actual_rmse)},
+          {"rounded_rms_error", results::number(ratio.rounded_rmse)},
+          {"ratio", results::number(ratio.ratio)},
+          {"margin", results::number(margin)},
+          {"elements", elements}};
+}
+
+}  // namespace
+
+Judgement judge_operator(const results::Rules& rules, const cases::Case& definition,
+                         const cases::Outputs& outputs, const std::vector<const Reference*>& references) {
+  Judgement judgement;
+  const auto keep_worst = [&](double margin, Json json) {
+    if (!judgement.kernel_error.empty() && !(margin > judgement.margin)) return;
+    judgement.margin = margin;
+    judgement.kernel_error = std::move(json);
+  };
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Reference& reference = *references[i];
+    const std::string& name = definition.outputs[i];
+    if (reference.bounds.empty()) {
+      const ErrorRatio ratio = error_ratio(outputs[i], reference.oracle[i]);
+      judge_ratio(rules, name, ratio, judgement);
+      const double margin = ratio.ratio / rules.bounds.error_ratio;
+      keep_worst(margin, ratio_json(name, ratio, outputs[i].numel(), margin));
+    } else {
+      const Bound& bound = reference.bounds[i];
+      const Comparison comparison = compare(outputs[i], reference.oracle[i], bound, rules);
+      judge_bound(name, comparison, bound, judgement);
+      keep_worst(comparison.margin, comparison_json(name, comparison, bound));
+    }
+  }
+  return judgement;
+}
+
+}  // namespace ampgate::validate

@@ -1,0 +1,39 @@
+// What trials of one case and shape are judged against: oracles and bounds, made once for each pair of types.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "validate/bounds.h"
+#include "validate/oracle.h"
+
+namespace ampgate::validate {
+
+struct Reference {
+  RoundedInputs inputs;
+  cases::Outputs oracle;      // FP64
+  std::vector<Bound> bounds;  // one an output; empty for models and unknown families
+};
+
+class References {
+ public:
+  // All arguments outlive the object.
+  References(const results::Rules& rules, const cases::Case& definition, const cases::Facts& facts,
+             const cases::State& original);
+
+  // For outputs of `output_type` of a trial that ran on `prepared`. Trials whose operators saw the same
+  // rounded values share one: a cast and an autocast to the same type round the same tensors in the same way.
+  const Reference& get(const cases::State& prepared, const precision::Precision& precision,
+                       c10::ScalarType output_type);
+
+ private:
+  const results::Rules& rules_;
+  const cases::Case& definition_;
+  const cases::Facts& facts_;
+  const cases::State& original_;
+  std::map<std::pair<c10::ScalarType, c10::ScalarType>, Reference> made_;  // by operand and output type
+};
+
+}  // namespace ampgate::validate

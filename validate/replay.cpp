@@ -1,0 +1,179 @@
+#include "validate/replay.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+#include <string_view>
+
+#include "precision/formats.h"
+
+namespace ampgate::validate {
+namespace {
+
+// Operators whose results are values of their arguments: nothing to round unless the type gets narrower.
+constexpr std::array<std::string_view, 42> kExact{"abs",         "adaptive_max_pool2d",
+                                                  "amax",        "amin",
+                                                  "cat",         "chunk",
+                                                  "clamp",       "clamp_min",
+                                                  "clone",       "constant_pad_nd",
+                                                  "contiguous",  "copy_",
+                                                  "dropout",     "embedding",
+                                                  "expand",      "flatten",
+                                                  "flip",        "gather",
+                                                  "hardtanh",    "index_select",
+                                                  "masked_fill", "max",
+                                                  "max_pool1d",  "max_pool2d",
+                                                  "maximum",     "min",
+                                                  "minimum",     "neg",
+                                                  "pad",         "permute",
+                                                  "relu",        "relu_",
+                                                  "repeat",      "reshape",
+                                                  "roll",        "stack",
+                                                  "t",           "to",
+                                                  "transpose",   "type_as",
+                                                  "where",       "_to_copy"};
+
+bool moves_values(std::string_view name) {
+  name.remove_prefix(std::min(name.size(), name.find("::") + 2));
+  return std::find(kExact.begin(), kExact.end(), name) != kExact.end();
+}
+
+bool is_view(const c10::Argument& result) {
+  return result.alias_info() != nullptr && !result.alias_info()->isWrite();
+}
+
+bool is_floating(const c10::IValue& value) {
+  return value.isTensor() && value.toTensor().defined() && value.toTensor().is_floating_point();
+}
+
+int significand_bits(c10::ScalarType type) { return precision::format_of(type).significand_bits; }
+
+class Replayer : public Interceptor {
+ public:
+  Replayer(const std::vector<RecordedCall>& calls, std::uint64_t seed)
+      : calls_(calls), generator_(at::make_generator<at::CPUGeneratorImpl>(seed)) {}
+
+  void call(const c10::OperatorHandle& op, torch::jit::Stack& stack) override {
+    const auto& schema = op.schema();
+    if (next_ == calls_.size() || calls_[next_].name != schema.name()) {
+      throw std::runtime_error("in FP64 the case calls " + schema.name() + " as operator " +
+                               std::to_string(next_) + ", in the trial it did not");
+    }
+    const RecordedCall& recorded = calls_[next_++];
+    const auto arguments = stack.size() - schema.arguments().size();
+    for (std::size_t i = 0; i < schema.arguments().size(); ++i)
+      raise_type(schema.arguments()[i], stack[arguments + i]);
+    for (const std::size_t i : recorded.rounded_inputs) {
+      stack[arguments + i] = noisy(stack[arguments + i].toTensor(), *recorded.rounded.front());
+    }
+    op.callBoxed(stack);
+    const auto results = stack.size() - schema.returns().size();
+    for (std::size_t i = 0; i < recorded.rounded.size(); ++i) {
+      if (!recorded.rounded[i]) continue;
+      auto& result = stack[results + i];
+      // What is written in place must change there; everything else may share memory with a weight.
+      const auto* alias = schema.returns()[i].alias_info();
+      if (alias != nullptr && alias->isWrite()) {
+        result.toTensor().mul_(factor(result.toTensor(), *recorded.rounded[i]));
+      } else {
+        result = noisy(result.toTensor(), *recorded.rounded[i]);
+      }
+    }
+  }
+
+  at::Tensor noisy(const at::Tensor& tensor, c10::ScalarType type) { return tensor * factor(tensor, type); }
+
+  void expect_end() const {
+    if (next_ != calls_.size())
+      throw std::runtime_error("in FP64 the case calls fewer operators than in the trial");
+  }
+
+ private:
+  // A type that the case asks for by name would bring the replay down to it.
+  static void raise_type(const c10::Argument& argument, c10::IValue& value) {
+    if (argument.name() != "dtype" || !value.isInt()) return;
+    if (c10::isFloatingType(static_cast<c10::ScalarType>(value.toInt()))) {
+      value = static_cast<std::int64_t>(c10::ScalarType::Double);
+    }
+  }
+
+  at::Tensor factor(const at::Tensor& like, c10::ScalarType type) {
+    const double spread = 0.85 * precision::format_of(type).unit_roundoff();
+    return at::empty_like(like).uniform_(1.0 - spread, 1.0 + spread, generator_);
+  }
+
+  const std::vector<RecordedCall>& calls_;
+  at::Generator generator_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+void CallRecorder::call(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
+  const auto& schema = op.schema();
+  const auto arguments = stack.size() - schema.arguments().size();
+  int input_bits = 0;  // of the widest floating argument
+  std::vector<std::size_t> float_inputs;
+  for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
+    const auto& value = stack[arguments + i];
+    if (!is_floating(value)) continue;
+    const auto type = value.toTensor().scalar_type();
+    input_bits = std::max(input_bits, significand_bits(type));
+    const auto* alias = schema.arguments()[i].alias_info();
+    if (type == at::kFloat && (alias == nullptr || !alias->isWrite())) float_inputs.push_back(i);
+  }
+  op.callBoxed(stack);
+
+  RecordedCall recorded{schema.name(), {}, {}};
+  const bool exact = moves_values(schema.name());
+  const auto results = stack.size() - schema.returns().size();
+  for (std::size_t i = 0; i < schema.returns().size(); ++i) {
+    std::optional<c10::ScalarType> rounded;
+    // Constants (no floating argument) are taken as representable.
+    if (is_floating(stack[results + i]) && input_bits > 0) {
+      const auto type = stack[results + i].toTensor().scalar_type();
+      const bool narrower = significand_bits(type) < input_bits;
+      if (narrower || (!exact && !is_view(schema.returns()[i]))) rounded = type;
+    }
+    recorded.rounded.push_back(rounded);
+  }
+  const bool lowered = !recorded.rounded.empty() && recorded.rounded.front() &&
+                       significand_bits(*recorded.rounded.front()) < significand_bits(at::kFloat);
+  if (lowered && !exact) recorded.rounded_inputs = float_inputs;
+  calls_.push_back(std::move(recorded));
+}
+
+Replay replay(const cases::Case& definition, const cases::State& fp64, const cases::Outputs& oracle,
+              const ReplayPlan& plan) {
+  Replay result;
+  for (const auto& output : oracle) result.deviation.push_back(at::zeros_like(output));
+  for (int run = 0; run < plan.runs; ++run) {
+    Replayer replayer(plan.calls, plan.seed + static_cast<std::uint64_t>(run));
+    cases::State state = fp64;
+    if (plan.stored) {
+      for (auto& entry : state.tensors) {
+        if (entry.tensor.is_floating_point()) entry.tensor = replayer.noisy(entry.tensor, *plan.stored);
+      }
+    }
+    {
+      const InterceptScope intercept(replayer);
+      result.runs.push_back(definition.run(state));
+    }
+    replayer.expect_end();
+    for (std::size_t i = 0; i < oracle.size(); ++i)
+      result.deviation[i] += (result.runs.back()[i] - oracle[i]).square();
+  }
+  for (auto& squares : result.deviation) {
+    squares /= plan.runs;
+    result.rms.push_back(std::sqrt(squares.mean().item<double>()));
+    squares.sqrt_();
+  }
+  return result;
+}
+
+}  // namespace ampgate::validate

@@ -1,0 +1,58 @@
+// How large the rounding errors of a whole model should be: the model in FP64, with the rounding of each
+// operator of the trial put in at random. It predicts the root-mean-square error of a correct run; operators
+// are not checked one by one.
+#pragma once
+
+#include <c10/core/ScalarType.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cases/case.h"
+#include "validate/interceptor.h"
+
+namespace ampgate::validate {
+
+// One operator call of the trial, as seen above autocast.
+struct RecordedCall {
+  std::string name;
+  // For each result: the type it was rounded to; none where nothing is rounded (copies, selections,
+  // integers).
+  std::vector<std::optional<c10::ScalarType>> rounded;
+  // Arguments (by number) that autocast rounded to the result's type on the way in.
+  std::vector<std::size_t> rounded_inputs;
+};
+
+class CallRecorder : public Interceptor {
+ public:
+  void call(const c10::OperatorHandle& op, torch::jit::Stack& stack) override;
+  std::vector<RecordedCall> take() { return std::move(calls_); }
+
+ private:
+  std::vector<RecordedCall> calls_;
+};
+
+struct ReplayPlan {
+  const std::vector<RecordedCall>& calls;
+  // Set where the trial's tensors were rounded before the run and `fp64` holds the unrounded ones.
+  std::optional<c10::ScalarType> stored{};
+  int runs = 12;
+  std::uint64_t seed = 1;
+};
+
+struct Replay {
+  std::vector<cases::Outputs> runs;  // FP64
+  std::vector<at::Tensor>
+      deviation;            // an output each: RMS over the runs of (run - oracle), element by element
+  std::vector<double> rms;  // the same over all elements
+};
+
+// After each operator its floating results are multiplied by 1 + 0.85 u U(-1, 1), u the unit roundoff of the
+// recorded type: the 0.85 was fitted on correct kernels. Throws std::runtime_error when the case does not
+// call the recorded operators in FP64.
+Replay replay(const cases::Case& definition, const cases::State& fp64, const cases::Outputs& oracle,
+              const ReplayPlan& plan);
+
+}  // namespace ampgate::validate

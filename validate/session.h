@@ -1,0 +1,22 @@
+// What all trials of a plan share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "backends/backend.h"
+#include "results/json.h"
+#include "results/rules.h"
+
+namespace ampgate::validate {
+
+struct Session {
+  backends::Backend& backend;
+  results::Json device;    // identity, as evidence carries it
+  results::Json libtorch;  // version, build and libraries
+  results::Rules rules;
+  std::string rules_sha256;
+  std::uint64_t seed;
+};
+
+}  // namespace ampgate::validate

@@ -1,0 +1,170 @@
+#include "validate/trial.h"
+
+#include "cases/execute.h"
+#include "precision/formats.h"
+#include "validate/compare.h"
+#include "validate/criterion.h"
+#include "validate/evidence.h"
+#include "validate/mutants.h"
+#include "validate/text.h"
+#include "validate/trial_run.h"
+
+namespace ampgate::validate {
+namespace {
+
+using results::Json;
+using results::Verdict;
+
+constexpr std::int64_t kCheckedPositions = 4096;  // of all outputs of a trial
+
+const char* name_of(cases::Meaning meaning) {
+  switch (meaning) {
+    case cases::Meaning::kValues:
+      return "values";
+    case cases::Meaning::kScores:
+      return "scores";
+    case cases::Meaning::kRegression:
+      return "regression";
+  }
+  return "";
+}
+
+Json cost_json(const std::string& output, const Cost& cost) {
+  return {{"output", output},
+          {"max_abs_error", results::number(cost.max_abs_error)},
+          {"position", cost.position},
+          {"expected", results::number(cost.expected)},
+          {"actual", results::number(cost.actual)},
+          {"relative_rms_error", results::number(cost.relative_rms_error)},
+          {"mean_signed_error", results::number(cost.mean_signed_error)}};
+}
+
+// Precision cost of the output that it hits most. A value that only this precision loses to infinity makes
+// the result unusable, however right the kernel is.
+Json precision_cost_json(const cases::Case& definition, const cases::Outputs& outputs,
+                         const cases::Outputs& baseline, Judgement& judgement) {
+  Json worst;
+  double largest = -1.0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = definition.outputs[i];
+    const Cost cost = precision_cost(outputs[i], baseline[i]);
+    const std::int64_t masks = cost.nan_mismatch + cost.inf_mismatch;
+    if (!cost.problem.empty()) {
+      judgement.worsen(Verdict::kInaccurate,
+                       name + " cannot be compared with the FP32 baseline: " + cost.problem);
+    } else if (masks > 0) {
+      judgement.worsen(Verdict::kNonfinite,
+                       std::to_string(masks) + " of " + std::to_string(cost.elements) + " elements of " +
+                           name + " are NaN or infinite where the FP32 baseline is not, or the reverse");
+    }
+    if (cost.relative_rms_error > largest) {
+      largest = cost.relative_rms_error;
+      worst = cost_json(name, cost);
+    }
+  }
+  return worst;
+}
+
+void test_criterion(const CaseSetup& setup, const Criterion& criterion, const cases::Outputs& outputs,
+                    Judgement& judgement) {
+  const bool suspect_allowed = setup.session.rules.suspect_opens_gate;
+  if (!results::opens_gate(judgement.verdict, suspect_allowed)) return;
+  cases::Outputs rounded;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    rounded.push_back(precision::round_tensor(criterion.oracle[i], outputs[i].scalar_type()));
+  }
+  const std::string survivor = surviving_mutant(rounded, setup.definition, [&](const cases::Outputs& mutant) {
+    return results::opens_gate(criterion.judge(mutant).verdict, suspect_allowed);
+  });
+  if (survivor.empty()) return;
+  judgement.worsen(Verdict::kVacuous, "the check accepts a wrong result as well (" + survivor +
+                                          "), so its margin of " + text(judgement.margin) + " says nothing");
+}
+
+void judge_repetition(const CaseSetup& setup, const Criterion& criterion, const Observation& observation,
+                      Judgement& judgement) {
+  if (!observation.repeatable) {
+    const Judgement repeated = criterion.judge(observation.repeated);
+    const bool suspect_allowed = setup.session.rules.suspect_opens_gate;
+    if (results::opens_gate(judgement.verdict, suspect_allowed) &&
+        !results::opens_gate(repeated.verdict, suspect_allowed)) {
+      judgement.worsen(Verdict::kUnrepeatable,
+                       "a second run of the same call left the bound: " + repeated.reason);
+    }
+  } else if (!observation.reproduced) {
+    judgement.findings.push_back(
+        {"ordinary", "unrepeatable",
+         "the run under observation gave another output than the plain runs: operators and "
+         "types were seen only under observation"});
+  }
+}
+
+Json output_checks(const CaseSetup& setup, const Criterion& criterion, const cases::Outputs& outputs,
+                   const Judgement& judgement) {
+  Json checks = Json::array();
+  const std::int64_t count = kCheckedPositions / std::ssize(outputs);
+  for (std::size_t i = 0; i < criterion.bounds.size(); ++i) {
+    const bool hard = judgement.verdict == Verdict::kSuspect && criterion.bounds[i].hard.defined();
+    checks.push_back(output_check(setup.definition.outputs[i], criterion.oracle[i], criterion.bounds[i],
+                                  outputs[i].scalar_type(), count, setup.session.seed, hard));
+  }
+  return checks;
+}
+
+}  // namespace
+
+TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
+                        const cases::Outputs* baseline) {
+  const auto& [session, definition] = std::tie(setup.session, setup.definition);
+  TrialRun run = run_plain(session, definition, setup.original, precision, setup.oracle);
+  const Observation observation = observe(session, definition, run, precision);
+
+  TrialAnswer answer;
+  Criterion criterion;
+  std::optional<Prediction> prediction;
+  if (definition.model) {
+    const Reference& reference = setup.references.get(run.prepared, precision, run.outputs[0].scalar_type());
+    prediction = predict(session, definition, setup.original, reference, precision, observation.calls,
+                         setup.facts.decisions.has_value());
+    criterion = model_criterion(session.rules, definition, reference.oracle, prediction->kernel);
+  } else {
+    criterion =
+        operator_criterion(session.rules, definition, precision, run.prepared, run.outputs, setup.references);
+  }
+  Judgement& judgement = answer.judgement;
+  judgement = criterion.judge(run.outputs);
+  judgement.findings.insert(judgement.findings.end(), criterion.findings.begin(), criterion.findings.end());
+  test_criterion(setup, criterion, run.outputs, judgement);
+  judge_repetition(setup, criterion, observation, judgement);
+
+  Json accuracy{{"kernel_error", judgement.kernel_error}};
+  Json absent = Json::object();
+  if (baseline != nullptr) {
+    accuracy["precision_cost"] = precision_cost_json(definition, run.outputs, *baseline, judgement);
+  } else {
+    absent["precision_cost"] = "this is the baseline";
+  }
+  accuracy["repeatable_in_process"] = observation.repeatable;
+  if (!absent.empty()) accuracy["absent"] = std::move(absent);
+
+  Json& body = answer.body;
+  body["accuracy"] = std::move(accuracy);
+  body["decisions"] = Json::object();
+  if (prediction) {
+    const cases::Outputs& before = baseline != nullptr ? *baseline : setup.oracle;
+    body["decisions"] =
+        setup.quality.judge({precision, run.outputs, before, *prediction, observation.calls}, judgement);
+  }
+  body["operators"] = to_json(observation.operators);
+  body["not_lowered"] = precision.type != at::kFloat && !computed_in(observation.operators, precision.type);
+  body["facts"] = {{"flops", setup.facts.flops},
+                   {"bytes", cases::least_bytes(setup.facts, run.prepared, run.outputs)},
+                   {"meaning", name_of(setup.facts.meaning)}};
+  body["evidence"] = evidence(session, definition, setup.shape, precision, setup.digests, run);
+  body["evidence"]["operators"] = body["operators"];
+  body["evidence"]["checks"] = output_checks(setup, criterion, run.outputs, judgement);
+  answer.outputs = std::move(run.outputs);
+  return answer;
+}
+
+}  // namespace ampgate::validate

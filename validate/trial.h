@@ -1,0 +1,21 @@
+// One trial: run, judge, explain, and leave the evidence.
+#pragma once
+
+#include "precision/precision.h"
+#include "validate/case_setup.h"
+#include "validate/judgement.h"
+
+namespace ampgate::validate {
+
+struct TrialAnswer {
+  Judgement judgement;
+  results::Json body =
+      results::Json::object();  // what `trial_finished` carries beside verdict, reason and findings
+  cases::Outputs outputs;       // of the deciding run
+};
+
+// `baseline`: the FP32 outputs; null for the baseline itself. What kernels and bounds throw passes through.
+TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
+                        const cases::Outputs* baseline);
+
+}  // namespace ampgate::validate

@@ -1,0 +1,66 @@
+#include "validate/trial_run.h"
+
+#include <optional>
+
+#include "backends/digest.h"
+#include "backends/settings.h"
+#include "cases/execute.h"
+#include "validate/interceptor.h"
+#include "validate/poison.h"
+
+namespace ampgate::validate {
+namespace {
+
+backends::NumericsScope numerics(const precision::Precision& precision) {
+  return {precision.name == precision::baseline().name, precision.tf32};
+}
+
+cases::Outputs execute(const Session& session, const cases::Case& definition, cases::State& prepared,
+                       const precision::Precision& precision) {
+  cases::Outputs outputs = cases::execute(definition, prepared, precision, session.backend.device().type());
+  session.backend.synchronize();
+  return outputs;
+}
+
+std::vector<std::string> digests_of(const cases::Outputs& outputs) {
+  std::vector<std::string> digests;
+  for (const auto& output : outputs) digests.push_back(backends::digest(output));
+  return digests;
+}
+
+}  // namespace
+
+TrialRun run_plain(const Session& session, const cases::Case& definition, const cases::State& original,
+                   const precision::Precision& precision, const cases::Outputs& like) {
+  const auto scope = numerics(precision);
+  TrialRun run;
+  run.prepared = cases::prepare(original, precision, session.backend.device());
+  run.settings = backends::read_settings();
+  poison_free_blocks(like, session.backend.device());
+  run.outputs = execute(session, definition, run.prepared, precision);
+  run.digests = digests_of(run.outputs);
+  return run;
+}
+
+Observation observe(const Session& session, const cases::Case& definition, TrialRun& run,
+                    const precision::Precision& precision) {
+  const auto scope = numerics(precision);
+  Observation observation;
+  observation.repeated = execute(session, definition, run.prepared, precision);
+  observation.repeatable = digests_of(observation.repeated) == run.digests;
+
+  OperatorRecorder operators;
+  CallRecorder calls;
+  cases::Outputs observed;
+  {
+    std::optional<InterceptScope> intercept;
+    if (definition.model) intercept.emplace(calls);
+    observed = execute(session, definition, run.prepared, precision);
+  }
+  observation.operators = operators.take();
+  observation.calls = calls.take();
+  observation.reproduced = digests_of(observed) == run.digests;
+  return observation;
+}
+
+}  // namespace ampgate::validate

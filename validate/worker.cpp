@@ -1,0 +1,162 @@
+#include "validate/worker.h"
+
+#include <unistd.h>
+
+#include <optional>
+#include <set>
+
+#include "backends/backend.h"
+#include "backends/build_id.h"
+#include "backends/settings.h"
+#include "cases/fills.h"
+#include "precision/precision.h"
+#include "results/error.h"
+#include "results/rules.h"
+#include "validate/case_run.h"
+#include "validate/failure.h"
+#include "validate/heartbeat.h"
+#include "validate/to_json.h"
+#include "validate/trial_run.h"
+
+namespace ampgate::validate {
+
+using results::EnvironmentError;
+using results::EventWriter;
+using results::Json;
+using results::UsageError;
+
+namespace {
+
+struct Trial {
+  std::string id;
+  const cases::Case& definition;
+  cases::Shape shape;
+  const precision::Precision& precision;
+  bool judged_before;  // by an earlier run that is resumed
+};
+
+Trial read_trial(const Json& entry) {
+  const auto id = entry.at("id").get<std::string>();
+  const auto found = cases::registry().find(entry.at("case").get<std::string>());
+  if (found == cases::registry().end()) {
+    throw UsageError("plan: trial " + id + ": this build has no such case",
+                     "plan from this build's manifest");
+  }
+  try {
+    return {id, found->second, found->second.shape(entry.at("shape").get<std::vector<std::int64_t>>()),
+            precision::find(entry.at("precision").get<std::string>()), entry.contains("verdict")};
+  } catch (const std::invalid_argument& error) {
+    throw UsageError("plan: trial " + id + ": " + error.what(), "plan from this build's manifest");
+  }
+}
+
+backends::ProcessSettings read_process_settings(const Json& settings) {
+  const auto bytes = [&](const char* key) -> std::optional<std::int64_t> {
+    if (!settings.contains(key)) return {};
+    return settings[key].get<std::int64_t>();
+  };
+  return {settings.at("threads").get<int>(), settings.at("affinity").get<std::vector<int>>(),
+          bytes("mmap_threshold_bytes"), bytes("trim_threshold_bytes")};
+}
+
+std::unique_ptr<backends::Backend> open_device(const Json& plan) {
+  try {
+    backends::apply(read_process_settings(plan.at("settings")));
+  } catch (const std::runtime_error& error) {
+    throw EnvironmentError(error.what(), "change the settings, or run on a machine that has them");
+  }
+  try {
+    return backends::open(plan.at("device").get<std::string>());
+  } catch (const backends::DeviceError& error) {
+    throw EnvironmentError(error.what(), "ampgate devices lists what is here");
+  }
+}
+
+Session make_session(const Json& plan, backends::Backend& backend) {
+  return {backend,
+          device_json(backend.name(), backend.identity()),
+          to_json(backends::read_libtorch()),
+          results::parse_rules(plan.at("rules").dump(), "plan, /rules"),
+          plan.at("rules_sha256").get<std::string>(),
+          plan.at("seed").get<std::uint64_t>()};
+}
+
+void write_environment(const Session& session, EventWriter& events) {
+  events.write("environment",
+               {{"device", session.device},
+                {"libtorch", session.libtorch},
+                {"settings", to_json(backends::read_settings())},
+                {"build", {{"build_id", backends::build_id()}, {"flags", backends::build_flags()}}}});
+}
+
+void finish(const Trial& trial, const Json& body, EventWriter& events) {
+  Json event{{"id", trial.id}};
+  event.update(body);
+  events.write("trial_finished", event);
+}
+
+void validate(const Session& session, const std::vector<Trial>& trials, EventWriter& events) {
+  std::optional<CaseRun> run;
+  const Trial* previous = nullptr;
+  std::set<std::string> cases_seen;
+  for (const auto& trial : trials) {
+    if (previous == nullptr || &previous->definition != &trial.definition ||
+        previous->shape.name != trial.shape.name) {
+      run.emplace(session, trial.definition, trial.shape, cases_seen.insert(trial.definition.name).second);
+    }
+    previous = &trial;
+    if (trial.judged_before) continue;
+    events.write("trial_started", {{"id", trial.id}});
+    finish(trial, run->judge(trial.precision), events);
+  }
+}
+
+Json repeat_trial(const Session& session, const Trial& trial) {
+  Json body;
+  const auto failure = catch_failure([&] {
+    const cases::State original = trial.definition.setup(
+        trial.shape, cases::Fill(session.seed, trial.definition.name, trial.shape.name));
+    const TrialRun run = run_plain(session, trial.definition, original, trial.precision, {});
+    Json outputs = Json::object();
+    for (std::size_t i = 0; i < run.digests.size(); ++i)
+      outputs[trial.definition.outputs[i]] = run.digests[i];
+    body["outputs"] = std::move(outputs);
+  });
+  if (failure) body = {{"verdict", results::to_string(failure->verdict)}, {"reason", failure->reason}};
+  return body;
+}
+
+void repeat(const Session& session, const std::vector<Trial>& trials, EventWriter& events) {
+  for (const auto& trial : trials) {
+    events.write("trial_started", {{"id", trial.id}});
+    finish(trial, repeat_trial(session, trial), events);
+  }
+}
+
+}  // namespace
+
+void run_plan(const Json& plan, EventWriter& events) {
+  events.write("hello", {{"worker", "validate"}, {"build_id", backends::build_id()}, {"pid", ::getpid()}});
+  if (plan.at("build_id") != backends::build_id()) {
+    throw EnvironmentError("the plan was made for build " + plan.at("build_id").get<std::string>() +
+                               ", this worker is build " + backends::build_id(),
+                           "build again, so that driver and workers fit");
+  }
+  const auto phase = plan.at("phase").get<std::string>();
+  if (phase != "validate" && phase != "repeat") {
+    throw UsageError("plan: ampgate-validate knows the phases validate and repeat, not '" + phase + "'",
+                     "use ampgate-bench for the other phases");
+  }
+  std::vector<Trial> trials;
+  for (const auto& entry : plan.at("trials")) trials.push_back(read_trial(entry));
+  const auto backend = open_device(plan);
+  const Session session = make_session(plan, *backend);
+  write_environment(session, events);
+  {
+    const Heartbeat heartbeat(events);
+    (phase == "validate" ? validate : repeat)(session, trials, events);
+  }
+  events.write("done");
+}
+
+}  // namespace ampgate::validate
