@@ -1,0 +1,168 @@
+#include "driver/bench_process.h"
+
+#include <algorithm>
+
+namespace ampgate::driver {
+namespace {
+
+using results::Json;
+
+using Groups = std::vector<std::vector<Trial>>;
+
+// What one worker process said, before it is known which groups are complete.
+struct Attempt {
+  std::map<std::string, Json> answers;
+  std::map<std::string, Json> rows;
+};
+
+class NumberedProcess {
+ public:
+  NumberedProcess(Context& context, int process, int blocks, Groups groups)
+      : context_(context),
+        process_(process),
+        blocks_(blocks),
+        groups_(std::move(groups)),
+        respawns_(context) {}
+
+  void give(const std::string& id, const std::string& verdict, const std::string& reason) {
+    answers_[id] = {{"id", id}, {"verdict", verdict}, {"reason", reason}};
+  }
+
+  Json run() {
+    drop_groups_without_baseline();
+    while (!groups_.empty()) {
+      const auto left_before = trials_left();
+      Attempt attempt;
+      const Ending ending = run_worker(
+          context_.workers, plan(), [&](const auto& name, const Json& event) { take(attempt, name, event); });
+      timed_ns_ += ending.done.is_object() ? ending.done.value("timed_ns", 0.0) : 0.0;
+      wall_ns_ += ending.done.is_object() ? ending.done.value("wall_ns", 0.0) : 0.0;
+      settle(attempt, ending);
+      drop_groups_without_baseline();
+      respawns_.note(trials_left() < left_before, ending);
+    }
+    return {{"process", process_}, {"blocks", blocks_},     {"order_seed", order()}, {"samples", samples_},
+            {"trials", answers_},  {"timed_ns", timed_ns_}, {"wall_ns", wall_ns_}};
+  }
+
+ private:
+  std::uint32_t order() const {
+    return order_seed(context_.data().header.at("plan").at("seed").get<std::uint64_t>(), process_);
+  }
+
+  std::size_t trials_left() const {
+    std::size_t count = 0;
+    for (const auto& group : groups_) count += group.size();
+    return count;
+  }
+
+  Json plan() const {
+    Json plan = worker_plan(context_, "bench", process_);
+    plan["bench"] = bench_settings(context_, blocks_, process_);
+    for (const auto& group : groups_) {
+      for (const auto& trial : group) plan["trials"].push_back(planned_with_evidence(context_, trial));
+    }
+    return plan;
+  }
+
+  void take(Attempt& attempt, const std::string& name, const Json& event) {
+    if (name == "environment") return note_environment(context_, event);
+    const auto id = event.at("id").get<std::string>();
+    if (name == "trial_started") context_.progress.working_on(id);
+    if (name == "trial_finished") {
+      results::measurement_verdict_from(event.at("verdict").get<std::string>());
+      attempt.answers[id] = body_of(event);
+    }
+    if (name == "sample") {
+      attempt.rows[id].push_back({event.at("block").get<int>(), event.at("order").get<int>(),
+                                  event.at("calls").get<std::int64_t>(), event.at("time_ns").get<double>(),
+                                  event.value("page_faults", 0.0)});
+    }
+  }
+
+  // Takes over the groups that are complete, and answers for the trial that ended the worker.
+  void settle(Attempt& attempt, const Ending& ending) {
+    Groups left;
+    for (const auto& group : groups_) {
+      const bool complete = std::all_of(group.begin(), group.end(), [&](const Trial& trial) {
+        return attempt.answers.count(trial.id) != 0;
+      });
+      for (const auto& trial : group) {
+        const auto answer = attempt.answers.find(trial.id);
+        if (answer == attempt.answers.end()) {
+          if (ending.answered)
+            give(trial.id, "crashed", "the worker ended without having answered this trial");
+        } else if (complete || ending.answered || answer->second.at("verdict") != "measured") {
+          answers_[trial.id] = answer->second;
+          if (attempt.rows.count(trial.id) != 0) samples_[trial.id] = attempt.rows.at(trial.id);
+        }
+      }
+      if (!complete && !ending.answered) left.push_back(group);
+    }
+    if (!ending.answered && !ending.in_flight.empty() && !answers_.contains(ending.in_flight)) {
+      give(ending.in_flight, ending.timed_out ? "timed-out" : "crashed",
+           (ending.timed_out ? "" : "the worker crashed: ") + ending.reason);
+    }
+    groups_ = std::move(left);
+  }
+
+  // Trials that have an answer leave their group; nothing is measured without its baseline beside it.
+  void drop_groups_without_baseline() {
+    for (auto& group : groups_) {
+      std::erase_if(group, [&](const Trial& trial) { return answers_.contains(trial.id); });
+      if (group.empty() || group.front().precision == kBaseline) continue;
+      const auto baseline = group.front().group() + "/" + kBaseline;
+      const std::string reason =
+          answers_.contains(baseline) ? answers_[baseline].value("verdict", "") : "missing";
+      for (const auto& trial : group) give(trial.id, "refused", "fp32 beside it: " + reason);
+      group.clear();
+    }
+    std::erase_if(groups_, [](const auto& group) { return group.empty(); });
+  }
+
+  Context& context_;
+  int process_;
+  int blocks_;
+  Groups groups_;
+  Respawns respawns_;
+  Json answers_ = Json::object();
+  Json samples_ = Json::object();
+  double timed_ns_ = 0, wall_ns_ = 0;
+};
+
+}  // namespace
+
+Json bench_settings(const Context& context, int blocks, int process) {
+  const auto seed = context.data().header.at("plan").at("seed").get<std::uint64_t>();
+  return {{"blocks", blocks},
+          {"cell_time_ns", static_cast<std::int64_t>(context.rules.measurement.cell_time_ms * 1e6)},
+          {"order_seed", order_seed(seed, process)},
+          {"first_block", 0}};
+}
+
+Json planned_with_evidence(const Context& context, const Trial& trial) {
+  const Json& validated = context.data().trials.at(trial.id);
+  Json entry = planned(trial);
+  entry["verdict"] = validated.at("verdict");
+  entry["evidence"] = validated.at("evidence");
+  return entry;
+}
+
+BenchProcesses::BenchProcesses(Context& context, int blocks, std::map<std::string, std::string> refusals)
+    : context_(context), blocks_(blocks), refusals_(std::move(refusals)) {}
+
+void BenchProcesses::run(int process, int look, const std::vector<std::vector<Trial>>& groups) {
+  NumberedProcess numbered(context_, process, blocks_, groups);
+  for (const auto& group : groups) {
+    for (const auto& trial : group) {
+      if (const auto refusal = refusals_.find(trial.id); refusal != refusals_.end()) {
+        numbered.give(trial.id, "refused", refusal->second);
+      }
+    }
+  }
+  Json entry = numbered.run();
+  entry["look"] = look;
+  context_.journal.append({{"bench", entry}});
+}
+
+}  // namespace ampgate::driver

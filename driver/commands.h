@@ -1,0 +1,17 @@
+// The commands of `ampgate`. Each returns the exit code of a program that did its work; what went wrong is
+// thrown.
+#pragma once
+
+#include "driver/options.h"
+#include "results/error.h"
+
+namespace ampgate::driver {
+
+results::ExitCode run(const Options& options);  // run and validate
+results::ExitCode bench(const Options& options);
+results::ExitCode resume(const Options& options);  // run, validate or bench with --resume
+results::ExitCode list(const Options& options);
+results::ExitCode devices(const Options& options);
+results::ExitCode reproduce(const Options& options);
+
+}  // namespace ampgate::driver

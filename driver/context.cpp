@@ -1,0 +1,65 @@
+#include "driver/context.h"
+
+#include "results/error.h"
+
+namespace ampgate::driver {
+
+using results::Json;
+
+std::vector<std::vector<Trial>> groups(const std::vector<Trial>& trials) {
+  std::vector<std::vector<Trial>> result;
+  for (const auto& trial : trials) {
+    if (result.empty() || result.back().front().group() != trial.group()) result.emplace_back();
+    result.back().push_back(trial);
+  }
+  return result;
+}
+
+results::Verdict verdict_of(const Context& context, const Trial& trial) {
+  return results::verdict_from(context.data().trials.at(trial.id).at("verdict").get<std::string>());
+}
+
+bool opens_gate(const Context& context, const Trial& trial) {
+  return results::opens_gate(verdict_of(context, trial), context.rules.suspect_opens_gate);
+}
+
+Json worker_plan(const Context& context, const std::string& phase, int process) {
+  const Json& header = context.data().header;
+  const Json& plan = header.at("plan");
+  return {{"ampgate_plan", 1},
+          {"phase", phase},
+          {"run_id", header.at("run").at("id")},
+          {"build_id", context.workers.folder->manifest.build_id},
+          {"device", plan.at("device")},
+          {"seed", plan.at("seed")},
+          {"process", process},
+          {"rules", header.at("rules")},
+          {"rules_sha256", header.at("rules_sha256")},
+          {"settings", plan.at("settings")},
+          {"trials", Json::array()}};
+}
+
+Json planned(const Trial& trial) {
+  return {
+      {"id", trial.id}, {"case", trial.case_name}, {"shape", trial.shape}, {"precision", trial.precision}};
+}
+
+void note_environment(Context& context, const Json& event) {
+  if (context.data().environment.is_null()) context.journal.append({{"environment", body_of(event)}});
+}
+
+Json body_of(const Json& event) {
+  Json body = event;
+  body.erase("event");
+  return body;
+}
+
+void Respawns::note(bool progress, const Ending& ending) {
+  fruitless_ = progress ? 0 : fruitless_ + 1;
+  if (fruitless_ < 2) return;
+  throw results::EnvironmentError("the worker in " + context_.workers.folder->path.string() +
+                                      " keeps ending before its first trial: " + ending.reason,
+                                  "its output is in " + context_.workers.log.string());
+}
+
+}  // namespace ampgate::driver

@@ -1,0 +1,36 @@
+// What a worker folder can run: its `cases.json`, written when the workers were built.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "results/json.h"
+
+namespace ampgate::driver {
+
+struct CaseInfo {
+  std::string name;
+  bool model = false;
+  std::vector<std::string> dims;
+  std::string shape_prefix;
+  std::map<std::string, std::vector<std::vector<std::int64_t>>> suites;  // sizes in the order of `dims`
+  std::map<std::string, std::string> unsupported;                        // precision: reason
+
+  // "512x512x512", "batch64": as in trial ids.
+  std::string shape_name(const std::vector<std::int64_t>& sizes) const;
+};
+
+struct Manifest {
+  std::string build_id;
+  std::string libtorch;
+  std::vector<CaseInfo> cases;
+  std::vector<std::string> precisions;  // in the order in which they run; the first is the baseline
+  std::vector<std::string> suites;
+};
+
+// Throws results::EnvironmentError that names `where` when it is not such a manifest.
+Manifest parse_manifest(const results::Json& json, const std::string& where);
+
+}  // namespace ampgate::driver

@@ -1,0 +1,187 @@
+#include "driver/options.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+#include "driver/names.h"
+#include "results/error.h"
+
+namespace ampgate::driver {
+namespace {
+
+const std::map<std::string, Command> kCommands{
+    {"run", Command::kRun},   {"validate", Command::kValidate}, {"bench", Command::kBench},
+    {"list", Command::kList}, {"devices", Command::kDevices},   {"reproduce", Command::kReproduce}};
+
+constexpr auto kFooter =
+    "Exit codes: 0 every required trial opened the gate and was measured; 1 one did not; 2 bad usage, or a "
+    "file "
+    "that cannot be trusted; 3 the environment cannot (device, worker, archive).\n"
+    "An answer for this machine: ampgate run";
+
+void add_output(CLI::App& command, Options& options) {
+  command.add_flag("--json", options.json, "JSON on standard output; progress goes to standard error");
+  command.add_option("--worker", options.worker, "Worker folder: its name, or a path (AMPGATE_WORKER)");
+}
+
+void add_selection(CLI::App& command, Options& options) {
+  command.add_option("--suite", options.suite, "smoke, standard or large")->capture_default_str();
+  command.add_option("--case", options.cases, "Only what this pattern names; may be repeated")
+      ->type_name("GLOB")
+      ->allow_extra_args(false);
+  command.add_option("--precision", options.precisions, "Only these precisions, separated by commas")
+      ->type_name("LIST")
+      ->allow_extra_args(false);
+}
+
+void add_execution(CLI::App& command, Options& options) {
+  command.add_option("--device", options.device,
+                     "cpu, cuda:N, rocm:N or all; default: first accelerator, else cpu");
+  command.add_option("--rules", options.rules_file, "What is accepted; default: the built-in rules")
+      ->type_name("FILE");
+  command.add_option("--archive", options.archive, "Folder of records")
+      ->type_name("DIR")
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "Seed of inputs and orders; default 1");
+  command.add_option("--threads", options.threads, "Threads of a worker; default: the CPUs it may use")
+      ->check(CLI::Range(1, 4096));
+  command.add_flag("--dry-run", options.dry_run,
+                   "Show the plan and an estimate of its time, and run nothing");
+  command.add_flag("--quiet", options.quiet, "Print only the answer");
+  command.add_option("--resume", options.resume, "Go on with a run that was stopped")->type_name("JOURNAL");
+}
+
+void add_measurement(CLI::App& command, Options& options) {
+  command.add_flag("--precise", options.precise,
+                   "Measure on until every interval is within 1 % of its median");
+  command.add_option("--budget-s", options.budget_s, "With --precise: seconds of measuring at most")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str();
+  command
+      .add_option("--processes", options.processes,
+                  "Fresh processes per measurement; default: as the rules say")
+      ->check(CLI::Range(1, 100));
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const auto* option : app.get_options()) {
+    if (!option->get_lnames().empty()) names.push_back("--" + option->get_lnames().front());
+  }
+  return names;
+}
+
+[[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& scope = chosen.empty() ? app : *chosen.front();
+  const std::string help =
+      "see " + std::string(chosen.empty() ? "ampgate" : "ampgate " + scope.get_name()) + " --help";
+  const auto extras = app.remaining(true);
+  if (!extras.empty() && extras.front().rfind('-', 0) == 0) {
+    const std::string word = extras.front().substr(0, extras.front().find('='));
+    throw results::UsageError("unknown option '" + word + "'",
+                              suggest(word, option_names(scope)) + " " + help);
+  }
+  if (!extras.empty() && chosen.empty()) {
+    std::vector<std::string> known;
+    for (const auto& [name, command] : kCommands) known.push_back(name);
+    throw results::UsageError("unknown command '" + extras.front() + "'", suggest(extras.front(), known));
+  }
+  throw results::UsageError(error.what(), help);
+}
+
+void split_lists(std::vector<std::string>& words) {
+  std::vector<std::string> pieces;
+  for (const auto& word : words) {
+    for (auto& piece : split(word, ',')) pieces.push_back(std::move(piece));
+  }
+  words = std::move(pieces);
+}
+
+std::string shell_quoted(const std::string& word) {
+  const bool plain = !word.empty() && word.find_first_not_of(
+                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789_-./:=,@%+") == std::string::npos;
+  if (plain) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+}  // namespace
+
+std::optional<Options> parse_options(int argc, const char* const* argv) {
+  Options options;
+  options.command_line = "ampgate";
+  for (int i = 1; i < argc; ++i) options.command_line += " " + shell_quoted(argv[i]);
+
+  CLI::App app("May this operator or model run in FP16 or BF16 on this device, and what does each cost?",
+               "ampgate");
+  app.set_version_flag("--version", "ampgate " AMPGATE_VERSION);
+  app.footer(kFooter);
+  app.require_subcommand(1);
+
+  auto& run = *app.add_subcommand("run", "Validate, then measure what passed");
+  auto& validate = *app.add_subcommand("validate", "Validate alone");
+  for (auto* command : {&run, &validate}) {
+    add_selection(*command, options);
+    add_execution(*command, options);
+    add_output(*command, options);
+  }
+  add_measurement(run, options);
+
+  auto& bench = *app.add_subcommand("bench", "Measure what an earlier validation let through");
+  auto* evidence =
+      bench.add_option("--evidence", options.evidence, "The record of that validation")->type_name("RECORD");
+  bench.add_option("--case", options.cases, "Only what this pattern names; may be repeated")
+      ->allow_extra_args(false);
+  bench.add_option("--precision", options.precisions, "Only these precisions")->allow_extra_args(false);
+  add_execution(bench, options);
+  add_measurement(bench, options);
+  add_output(bench, options);
+
+  auto& list = *app.add_subcommand("list", "Cases, suites and precisions");
+  add_selection(list, options);
+  add_output(list, options);
+
+  auto& devices = *app.add_subcommand("devices", "What is here, what it supports, and why not");
+  add_output(devices, options);
+
+  auto& reproduce = *app.add_subcommand("reproduce", "One trial again, from its record");
+  reproduce.add_option("record", options.record, "The record")->required();
+  reproduce.add_option("trial", options.trial, "The trial's id: case/shape/precision")->required();
+  reproduce.add_option("--device", options.device, "Another device than the record's");
+  add_output(reproduce, options);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    app.exit(help);
+    return std::nullopt;
+  } catch (const CLI::CallForVersion& version) {
+    app.exit(version);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    refuse(app, error);
+  }
+
+  const auto* chosen = app.get_subcommands().front();
+  options.command = kCommands.at(chosen->get_name());
+  split_lists(options.precisions);
+  if (!options.resume.empty()) {
+    for (const auto* option : chosen->get_options()) {
+      const auto name = option->get_name();
+      const bool allowed = name == "--resume" || name == "--json" || name == "--quiet" || name == "--worker";
+      if (option->count() > 0 && !allowed) {
+        throw results::UsageError(name + " cannot be given with --resume: the journal fixes the run",
+                                  "leave it out");
+      }
+    }
+  } else if (options.command == Command::kBench && evidence->count() == 0) {
+    throw results::UsageError("bench needs --evidence RECORD: it measures only what a validation let through",
+                              "make one with: ampgate validate");
+  }
+  return options;
+}
+
+}  // namespace ampgate::driver

@@ -1,0 +1,40 @@
+// The command line as data. Reads no file and starts nothing, so that --help answers in milliseconds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ampgate::driver {
+
+enum class Command { kRun, kValidate, kBench, kList, kDevices, kReproduce };
+
+struct Options {
+  Command command = Command::kRun;
+  std::string device;  // empty: the first usable accelerator, else cpu
+  std::string suite = "standard";
+  std::vector<std::string> cases;       // patterns over case, case/shape or trial id; empty: all
+  std::vector<std::string> precisions;  // patterns; empty: all
+  std::string rules_file;               // empty: the default rules
+  std::string archive = "results/archive";
+  std::optional<std::uint64_t> seed;
+  std::optional<int> threads;    // absent: as many as the CPUs this process may use
+  std::optional<int> processes;  // absent: as the rules say
+  double budget_s = 1800.0;      // with `precise`: when to stop measuring
+  bool precise = false;
+  bool dry_run = false;
+  bool json = false;
+  bool quiet = false;
+  std::string worker;    // name of a worker folder, or a path to one; empty: the only one there is
+  std::string resume;    // a journal
+  std::string evidence;  // bench: a record
+  std::string record;    // reproduce: a record
+  std::string trial;     // reproduce: a trial's id
+  std::string command_line;
+};
+
+// Nothing: help or version was asked for and printed. Throws results::UsageError.
+std::optional<Options> parse_options(int argc, const char* const* argv);
+
+}  // namespace ampgate::driver

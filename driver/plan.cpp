@@ -1,0 +1,160 @@
+#include "driver/plan.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <set>
+
+#include "driver/names.h"
+#include "results/error.h"
+
+namespace ampgate::driver {
+namespace {
+
+using results::UsageError;
+
+std::vector<std::string> wanted_precisions(const Manifest& manifest, const Options& options, bool tf32) {
+  std::vector<std::string> wanted;
+  if (options.precisions.empty()) {
+    for (const auto& name : manifest.precisions) {
+      if (name != "tf32" || tf32) wanted.push_back(name);
+    }
+    return wanted;
+  }
+  for (const auto& pattern : options.precisions) {
+    const bool known = std::any_of(manifest.precisions.begin(), manifest.precisions.end(),
+                                   [&](const auto& name) { return matches(pattern, name); });
+    if (!known)
+      throw UsageError("unknown precision '" + pattern + "'", suggest(pattern, manifest.precisions));
+  }
+  for (const auto& name : manifest.precisions) {
+    if (std::any_of(options.precisions.begin(), options.precisions.end(),
+                    [&](const auto& pattern) { return matches(pattern, name); })) {
+      wanted.push_back(name);
+    }
+  }
+  return wanted;
+}
+
+// Does any pattern name this trial, by its case, its case and shape, or its id? Notes the patterns that did.
+bool named(const Trial& trial, const std::vector<std::string>& patterns, std::set<std::string>& used) {
+  bool any = patterns.empty();
+  for (const auto& pattern : patterns) {
+    if (matches(pattern, trial.case_name) || matches(pattern, trial.group()) || matches(pattern, trial.id)) {
+      used.insert(pattern);
+      any = true;
+    }
+  }
+  return any;
+}
+
+Trial make_trial(const CaseInfo& info, const std::vector<std::int64_t>& sizes, const std::string& precision) {
+  Trial trial{"", info.name, info.shape_name(sizes), info.dims, sizes, precision};
+  trial.id = trial.group() + "/" + precision;
+  return trial;
+}
+
+[[noreturn]] void refuse_pattern(const std::string& pattern, const Manifest& manifest,
+                                 const Options& options) {
+  std::vector<std::string> names;
+  for (const auto& info : manifest.cases) {
+    if (matches(pattern, info.name)) {
+      throw UsageError("case '" + info.name + "' has no shape in suite '" + options.suite + "'",
+                       "choose another --suite");
+    }
+    names.push_back(info.name);
+  }
+  throw UsageError("no case is called '" + pattern + "' in suite '" + options.suite + "'",
+                   suggest(pattern.substr(0, pattern.find('/')), names) + " See: ampgate list");
+}
+
+}  // namespace
+
+std::vector<Trial> select_trials(const Manifest& manifest, const Options& options, bool tf32) {
+  if (std::find(manifest.suites.begin(), manifest.suites.end(), options.suite) == manifest.suites.end()) {
+    throw UsageError("unknown suite '" + options.suite + "'", suggest(options.suite, manifest.suites));
+  }
+  const auto precisions = wanted_precisions(manifest, options, tf32);
+  std::set<std::string> used;
+  std::vector<Trial> trials;
+  for (const auto& info : manifest.cases) {
+    const auto suite = info.suites.find(options.suite);
+    if (suite == info.suites.end()) continue;
+    for (const auto& sizes : suite->second) {
+      std::vector<Trial> group;
+      for (const auto& precision : precisions) {
+        Trial trial = make_trial(info, sizes, precision);
+        if (named(trial, options.cases, used)) group.push_back(std::move(trial));
+      }
+      if (group.empty()) continue;
+      if (group.front().precision != kBaseline)
+        group.insert(group.begin(), make_trial(info, sizes, kBaseline));
+      trials.insert(trials.end(), group.begin(), group.end());
+    }
+  }
+  for (const auto& pattern : options.cases) {
+    if (used.count(pattern) == 0) refuse_pattern(pattern, manifest, options);
+  }
+  if (trials.empty()) throw UsageError("no trial is selected", "see: ampgate list");
+  return trials;
+}
+
+results::Json to_json(const Trial& trial) {
+  return {{"id", trial.id},     {"case", trial.case_name}, {"shape_name", trial.shape_name},
+          {"dims", trial.dims}, {"shape", trial.shape},    {"precision", trial.precision}};
+}
+
+Trial trial_from(const results::Json& json) {
+  Trial trial;
+  trial.id = json.at("id").get<std::string>();
+  trial.case_name = json.at("case").get<std::string>();
+  trial.shape_name = json.at("shape_name").get<std::string>();
+  trial.dims = json.at("dims").get<std::vector<std::string>>();
+  trial.shape = json.at("shape").get<std::vector<std::int64_t>>();
+  trial.precision = json.at("precision").get<std::string>();
+  return trial;
+}
+
+results::Json shape_json(const Trial& trial) {
+  results::Json dims = results::Json::object();
+  for (std::size_t i = 0; i < std::min(trial.dims.size(), trial.shape.size()); ++i)
+    dims[trial.dims[i]] = trial.shape[i];
+  return {{"name", trial.shape_name}, {"dims", dims}};
+}
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+results::Json process_settings(const Options& options) {
+  const auto cpus = allowed_cpus();
+  const int available = std::max<int>(1, static_cast<int>(cpus.size()));
+  const int threads = options.threads.value_or(available);
+  if (threads > available) {
+    throw UsageError("--threads " + std::to_string(threads) + ": this process may use " +
+                         std::to_string(available) + " CPUs",
+                     "ask for at most as many: more would time the scheduler");
+  }
+  // Thresholds high enough that large tensors stay on the heap and page faults do not decide the time.
+  return {{"threads", threads},
+          {"affinity", cpus},
+          {"mmap_threshold_bytes", 1073741824},
+          {"trim_threshold_bytes", 2147483647}};
+}
+
+std::uint32_t order_seed(std::uint64_t seed, int process) {
+  // splitmix64 (Steele, Lea, Flood 2014)
+  std::uint64_t z = seed + 0x9e3779b97f4a7c15U * (static_cast<std::uint64_t>(process) + 1);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return static_cast<std::uint32_t>((z ^ (z >> 31)) >> 32);
+}
+
+}  // namespace ampgate::driver

@@ -1,0 +1,204 @@
+#include "driver/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <thread>
+
+#include "driver/interrupt.h"
+#include "results/error.h"
+
+namespace ampgate::driver {
+namespace {
+
+using results::EnvironmentError;
+using std::chrono::milliseconds;
+
+constexpr std::size_t kLongestLine = std::size_t{64} << 20;
+
+std::string error_text() { return strerror(errno); }
+
+struct Pipe {
+  int read = -1;
+  int write = -1;
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+      throw EnvironmentError("cannot make a pipe: " + error_text(), "close other programs");
+    }
+    read = ends[0];
+    write = ends[1];
+  }
+};
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (auto& word : words) result.push_back(word.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+struct Ends {
+  int input, lines, log, failure;  // the child's
+  int lines_as;
+  pid_t parent;
+};
+
+// Between fork and exec: only calls that are safe there.
+[[noreturn]] void become(const char* program, char* const* arguments, char* const* environment,
+                         const Ends& ends) {
+  // Descriptors above all fixed ones first, so that no dup2 below closes another's source.
+  const int input = fcntl(ends.input, F_DUPFD_CLOEXEC, 10);
+  const int lines = fcntl(ends.lines, F_DUPFD_CLOEXEC, 10);
+  const int log = fcntl(ends.log, F_DUPFD_CLOEXEC, 10);
+  const int failure = fcntl(ends.failure, F_DUPFD_CLOEXEC, 10);
+  setpgid(0, 0);  // Ctrl-C goes to the driver alone, and kill() reaches what the worker started
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const bool ready = getppid() == ends.parent && dup2(input, 0) >= 0 && dup2(log, 1) >= 0 &&
+                     dup2(log, 2) >= 0 && dup2(lines, ends.lines_as) >= 0;
+  signal(SIGPIPE, SIG_DFL);
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+  if (ready) execve(program, arguments, environment);
+  const int error = errno;
+  [[maybe_unused]] const auto written = write(failure, &error, sizeof error);
+  _exit(127);
+}
+
+}  // namespace
+
+std::string Exit::words() const {
+  if (signal == 0) return "exit code " + std::to_string(code);
+  const char* name = sigabbrev_np(signal);
+  return "killed by " + (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal));
+}
+
+Process::Process(Spec spec) : pending_input_(std::move(spec.input)) {
+  const std::string log_path = spec.log.empty() ? "/dev/null" : spec.log.string();
+  const int log = open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (log < 0)
+    throw EnvironmentError("cannot write " + log_path + ": " + error_text(), "choose another --archive");
+  Pipe in, lines, failure;
+  std::vector<std::string> words{spec.program.string()};
+  words.insert(words.end(), spec.arguments.begin(), spec.arguments.end());
+  const auto arguments = pointers(words);
+  const auto environment = pointers(spec.environment);
+  const Ends ends{in.read, lines.write, log, failure.write, spec.lines_from, getpid()};
+  pid_ = fork();
+  if (pid_ == 0) become(words.front().c_str(), arguments.data(), environment.data(), ends);
+  const int fork_error = errno;
+  for (const int descriptor : {in.read, lines.write, log, failure.write}) close(descriptor);
+  input_ = in.write;
+  lines_ = lines.read;
+  fcntl(input_, F_SETFL, O_NONBLOCK);
+  fcntl(lines_, F_SETFL, O_NONBLOCK);
+  int error = fork_error;
+  const bool failed = pid_ < 0 || read(failure.read, &error, sizeof error) == sizeof error;
+  close(failure.read);
+  if (failed) {
+    if (pid_ > 0) waitpid(pid_, nullptr, 0);
+    close(input_);
+    close(lines_);
+    throw EnvironmentError("cannot start " + spec.program.string() + ": " + strerror(error),
+                           "build the workers again");
+  }
+}
+
+Process::~Process() {
+  if (!reaped_) {
+    ::kill(-pid_, SIGKILL);
+    ::kill(pid_, SIGKILL);
+    reap(milliseconds(5000));
+  }
+  if (input_ >= 0) close(input_);
+  close(lines_);
+}
+
+void Process::write_input() {
+  while (input_ >= 0) {
+    const auto left = pending_input_.size() - written_;
+    const ssize_t count = left == 0 ? 0 : write(input_, pending_input_.data() + written_, left);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) return;
+    if (count > 0) {
+      written_ += static_cast<std::size_t>(count);
+      continue;
+    }
+    close(input_);  // all written, or nobody reads it: how the child ends tells
+    input_ = -1;
+    pending_input_.clear();
+  }
+}
+
+bool Process::read_more() {
+  std::array<char, 65536> bytes;
+  const ssize_t count = read(lines_, bytes.data(), bytes.size());
+  if (count < 0) return errno == EAGAIN || errno == EINTR;
+  buffer_.append(bytes.data(), static_cast<std::size_t>(count));
+  return count > 0;
+}
+
+Process::Got Process::next_line(std::string& line, Clock::time_point deadline) {
+  for (;;) {
+    if (const auto end = buffer_.find('\n', searched_); end != std::string::npos) {
+      line = buffer_.substr(0, end);
+      buffer_.erase(0, end + 1);
+      searched_ = 0;
+      return Got::kLine;
+    }
+    searched_ = buffer_.size();
+    if (buffer_.size() > kLongestLine) {
+      throw EnvironmentError("a worker wrote an event of more than 64 MiB",
+                             "this is an error of ours: report it");
+    }
+    check_interrupt();
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return Got::kTimeout;
+    std::array<pollfd, 3> waits{
+        {{lines_, POLLIN, 0}, {interrupt_descriptor(), POLLIN, 0}, {input_, POLLOUT, 0}}};
+    if (poll(waits.data(), waits.size(), static_cast<int>(std::min<long long>(left, 3600000))) < 0) continue;
+    check_interrupt();
+    if (waits[2].revents != 0) write_input();
+    if (waits[0].revents != 0 && !read_more()) return Got::kEnd;
+  }
+}
+
+bool Process::reap(milliseconds limit) {
+  const auto deadline = Clock::now() + limit;
+  for (milliseconds pause(1); !reaped_; pause = std::min(pause * 2, milliseconds(50))) {
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) == pid_) {
+      reaped_ = true;
+      if (WIFSIGNALED(status)) exit_.signal = WTERMSIG(status);
+      if (WIFEXITED(status)) exit_.code = WEXITSTATUS(status);
+    } else if (Clock::now() >= deadline) {
+      return false;
+    } else {
+      std::this_thread::sleep_for(pause);
+    }
+  }
+  return true;
+}
+
+Exit Process::wait(milliseconds limit) { return reap(limit) ? exit_ : kill(); }
+
+Exit Process::kill() {
+  ::kill(-pid_, SIGKILL);
+  ::kill(pid_, SIGKILL);
+  if (!reap(milliseconds(10000))) {
+    throw EnvironmentError(
+        "worker process " + std::to_string(pid_) + " does not end on SIGKILL: stuck in the kernel",
+        "its device is not to be used before a restart");
+  }
+  return exit_;
+}
+
+}  // namespace ampgate::driver

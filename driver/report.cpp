@@ -1,0 +1,98 @@
+#include "driver/report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "driver/answer.h"
+#include "driver/execute.h"
+#include "driver/exit_code.h"
+#include "driver/machine.h"
+#include "driver/table.h"
+#include "results/record.h"
+
+namespace ampgate::driver {
+namespace {
+
+namespace fs = std::filesystem;
+using results::Json;
+
+void print_lines(const std::vector<std::string>& lines, std::string_view indent) {
+  for (const auto& line : lines) fmt::print("{}{}\n", indent, line);
+}
+
+// A log is of use where a worker failed; else it is chatter.
+bool log_matters(const Json& record) {
+  const auto failed = [](const Json& object) {
+    const auto verdict = object.value("verdict", "");
+    return verdict == "crashed" || verdict == "timed-out";
+  };
+  return std::any_of(record.at("trials").begin(), record.at("trials").end(), [&](const Json& trial) {
+    return failed(trial) || failed(trial.value("measurement", Json::object()));
+  });
+}
+
+void explain_stop(const results::Journal& journal) {
+  std::error_code ignored;
+  if (journal.data().trials.empty()) {
+    fs::remove(journal.path(), ignored);
+    return;
+  }
+  fmt::print(stderr, "ampgate: {} finished trials are kept. Go on with: ampgate run --resume {}\n",
+             journal.data().trials.size(), journal.path().string());
+}
+
+}  // namespace
+
+results::Journal open_journal(const Options& options, Json header) {
+  std::string folder = header.at("plan").at("device").get<std::string>();
+  std::replace(folder.begin(), folder.end(), ':', '-');  // a colon means a host to scp and rsync
+  const auto name = header.at("run").at("id").get<std::string>() + ".journal.jsonl";
+  return results::Journal::create(fs::path(options.archive) / folder / name, std::move(header));
+}
+
+void print_record(const Options& options, const std::string& text, const std::string& path) {
+  if (options.json) {
+    fmt::print("{}", text);
+    return;
+  }
+  const Json record = Json::parse(text);
+  if (!options.quiet) {
+    fmt::print("\n{}\n", table(record, wants_colour(STDOUT_FILENO)));
+    if (const auto lines = findings(record); !lines.empty()) {
+      fmt::print("Findings (on edge inputs; they refuse nothing):\n");
+      print_lines(lines, "  ");
+      fmt::print("\n");
+    }
+  }
+  print_lines(record.value("answer", std::vector<std::string>{}), "");
+  if (!options.quiet) fmt::print("\nRecord: {}\n", path);
+}
+
+results::ExitCode complete(const Options& options, const WorkerFolder& folder, results::Journal journal) {
+  try {
+    Progress progress(options.quiet);
+    Context context = make_context(journal, progress, folder);
+    execute(context);
+    Json record = results::build_record(context.data(), context.rules, utc_now());
+    record["answer"] = answer(record);
+    const std::string text = results::seal(record);
+    journal.finish(text);
+    std::error_code ignored;
+    if (!log_matters(record)) fs::remove(context.workers.log, ignored);
+    progress.say("");
+    print_record(options, text, journal.record_path().string());
+    return exit_code(record, context.rules);
+  } catch (const results::GateError&) {
+    std::error_code ignored;
+    fs::remove(journal.path(), ignored);
+    throw;
+  } catch (...) {
+    explain_stop(journal);
+    throw;
+  }
+}
+
+}  // namespace ampgate::driver

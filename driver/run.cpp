@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "driver/commands.h"
+#include "driver/device.h"
+#include "driver/exit_code.h"
+#include "driver/report.h"
+#include "driver/run_plan.h"
+#include "results/record.h"
+
+namespace ampgate::driver {
+namespace {
+
+using results::ExitCode;
+using results::Json;
+
+RunPlan make_plan(const Options& options, const WorkerFolder& folder, const DeviceChoice& device) {
+  const bool measures = options.command == Command::kRun;
+  RunPlan plan;
+  plan.command = measures ? "run" : "validate";
+  plan.device = device.name;
+  plan.suite = options.suite;
+  plan.seed = options.seed.value_or(1);
+  load_rules(options, plan);
+  plan.settings = process_settings(options);
+  plan.trials = select_trials(folder.manifest, options, device.tf32);
+  plan.phases = {"validate", "repeat"};
+  if (measures) plan.phases.insert(plan.phases.end(), {"bench", "inspect"});
+  plan.schedule = make_schedule(options, plan.rules);
+  return plan;
+}
+
+void show(const Options& options, const RunPlan& plan) {
+  const Estimate expected = estimate(plan.trials, plan.phases, plan.schedule, plan.rules);
+  if (options.json) {
+    Json trials = Json::array();
+    for (const auto& trial : plan.trials) trials.push_back(to_json(trial));
+    const Json document{{"device", plan.device}, {"suite", plan.suite},
+                        {"seed", plan.seed},     {"settings", plan.settings},
+                        {"phases", plan.phases}, {"schedule", to_json(plan.schedule)},
+                        {"trials", trials},      {"estimate_s", expected.total_s()}};
+    fmt::print("{}\n", results::to_text(document, 2));
+    return;
+  }
+  for (const auto& trial : plan.trials) fmt::print("{}\n", trial.id);
+  fmt::print("\n{} trials on {} with {} threads, seed {}; about {}\n", plan.trials.size(), plan.device,
+             plan.settings.at("threads").get<int>(), plan.seed, duration_words(expected.total_s()));
+}
+
+}  // namespace
+
+ExitCode run(const Options& options) {
+  const WorkerFolder folder = find_worker(options.worker);
+  auto worst = ExitCode::kOk;
+  for (const auto& device : choose_devices(options.device, folder)) {
+    const RunPlan plan = make_plan(options, folder, device);
+    if (options.dry_run) {
+      show(options, plan);
+      continue;
+    }
+    const auto environment = child_environment(plan.settings.at("threads").get<int>());
+    auto journal = open_journal(options, journal_header(plan, options, folder, environment));
+    worst = std::max(worst, complete(options, folder, std::move(journal)));
+  }
+  return worst;
+}
+
+ExitCode resume(const Options& options) {
+  namespace fs = std::filesystem;
+  constexpr std::string_view kEnding = ".journal.jsonl";
+  if (options.resume.ends_with(kEnding)) {
+    const std::string path = options.resume.substr(0, options.resume.size() - kEnding.size()) + ".json";
+    if (fs::exists(path)) {  // killed between writing the record and removing the journal
+      const Json record = results::read_record(path);
+      print_record(options, results::to_text(record) + "\n", path);
+      fs::remove(options.resume);
+      return exit_code(record, results::parse_rules(record.at("rules").dump(), path));
+    }
+  }
+  auto journal = results::Journal::resume(options.resume);
+  std::string wanted = options.worker;
+  if (wanted.empty()) {
+    const Json::json_pointer folder("/machine/worker/folder");
+    if (journal.data().header.contains(folder)) wanted = journal.data().header.at(folder).get<std::string>();
+  }
+  const WorkerFolder folder = find_worker(wanted);
+  journal.append({{"resumed", Json::object()}});
+  return complete(options, folder, std::move(journal));
+}
+
+}  // namespace ampgate::driver

@@ -1,0 +1,115 @@
+#include "driver/run_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "driver/machine.h"
+#include "results/error.h"
+#include "results/journal.h"
+#include "results/record.h"
+#include "results/sha256.h"
+
+namespace ampgate::driver {
+namespace {
+
+namespace fs = std::filesystem;
+using results::Json;
+
+std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
+
+// One command that runs this trial alone, with its baseline.
+std::string reproducer(const Trial& trial, const RunPlan& plan, const Options& options) {
+  std::string line = fmt::format(
+      "ampgate validate --device {} --suite {} --case {} --precision {} --seed {} --threads {}", plan.device,
+      plan.suite, trial.id, trial.precision, plan.seed, plan.settings.at("threads").get<int>());
+  if (!options.rules_file.empty()) line += " --rules '" + absolute(options.rules_file) + "'";
+  if (!options.worker.empty()) line += " --worker '" + options.worker + "'";
+  return line;
+}
+
+}  // namespace
+
+void load_rules(const Options& options, RunPlan& plan) {
+  if (options.rules_file.empty()) return;
+  std::ifstream file(options.rules_file, std::ios::binary);
+  std::error_code error;
+  if (!file || !fs::is_regular_file(options.rules_file, error)) {
+    throw results::FileError(options.rules_file, "cannot be read", "give a rules file that is there");
+  }
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  plan.rules = results::parse_rules(text, options.rules_file);
+  plan.rules_file = {{"name", options.rules_file}, {"sha256", results::sha256_hex(text)}};
+}
+
+Schedule make_schedule(const Options& options, const results::Rules& rules) {
+  constexpr int kPreciseProcesses = 5;
+  Schedule schedule;
+  const int least = options.precise ? kPreciseProcesses : 1;
+  schedule.processes = options.processes.value_or(std::max(rules.measurement.processes, least));
+  if (schedule.processes < least) {
+    throw results::UsageError(fmt::format("--precise needs at least {} processes", kPreciseProcesses),
+                              "leave --processes out");
+  }
+  schedule.blocks = (rules.measurement.min_blocks + schedule.processes - 1) / schedule.processes;
+  schedule.precise = options.precise;
+  schedule.budget_s = options.precise ? options.budget_s : 0.0;
+  return schedule;
+}
+
+Estimate estimate(const std::vector<Trial>& trials, const std::vector<std::string>& phases,
+                  const Schedule& schedule, const results::Rules& rules) {
+  constexpr double kStart = 0.5, kJudge = 0.4, kRepeat = 0.1, kSetUp = 0.1,
+                   kLeadIn = 1.5;  // seconds; the last a factor
+  const auto count = static_cast<double>(trials.size());
+  const double cells = schedule.blocks * rules.measurement.cell_time_ms / 1e3 * kLeadIn;
+  const auto has = [&](const char* phase) {
+    return std::find(phases.begin(), phases.end(), phase) != phases.end();
+  };
+  Estimate result;
+  if (has("validate")) result.validate_s = kStart + count * kJudge;
+  if (has("repeat")) result.repeat_s = 2 * (kStart + count * kRepeat);
+  if (has("bench")) result.bench_s = schedule.processes * (kStart + count * (kSetUp + cells));
+  if (has("inspect")) result.inspect_s = kStart + count * kRepeat;
+  return result;
+}
+
+Json journal_header(const RunPlan& plan, const Options& options, const WorkerFolder& folder,
+                    const ChildEnvironment& environment) {
+  Json trials = Json::array();
+  for (const auto& trial : plan.trials) {
+    trials.push_back(to_json(trial));
+    trials.back()["reproducer"] = reproducer(trial, plan, options);
+  }
+  Json header{{"ampgate_journal", results::kJournalVersion}};
+  header["run"] = {{"id", compact_utc_now() + "-" + random_id()},
+                   {"command", plan.command},
+                   {"command_line", options.command_line},
+                   {"started", utc_now()},
+                   {"ampgate", AMPGATE_VERSION}};
+  header["machine"] = describe_machine();
+  header["machine"]["worker"] = {{"folder", folder.path.string()},
+                                 {"build_id", folder.manifest.build_id},
+                                 {"libtorch", folder.manifest.libtorch}};
+  header["machine"]["variables"] = {{"set", environment.set}, {"removed", environment.removed}};
+  header["plan"] = {{"device", plan.device},
+                    {"suite", plan.suite},
+                    {"seed", plan.seed},
+                    {"selection", {{"cases", options.cases}, {"precisions", options.precisions}}},
+                    {"settings", plan.settings},
+                    {"phases", plan.phases},
+                    {"schedule", to_json(plan.schedule)},
+                    {"trials", trials}};
+  header["plan_sha256"] = results::sha256_hex(results::to_text(header["plan"]));
+  header["rules"] = results::to_json(plan.rules);
+  header["rules_sha256"] = results::rules_digest(plan.rules);
+  if (!plan.rules_file.is_null()) header["rules_file"] = plan.rules_file;
+  if (!plan.evidence_source.is_null()) header["evidence_source"] = plan.evidence_source;
+  if (!plan.observed_device.is_null()) header["observed_device"] = plan.observed_device;
+  return header;
+}
+
+}  // namespace ampgate::driver

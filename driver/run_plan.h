@@ -1,0 +1,46 @@
+// A run before it begins: everything that its journal fixes in the first line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/child_environment.h"
+#include "driver/measuring.h"
+#include "driver/options.h"
+#include "driver/plan.h"
+#include "driver/worker_folder.h"
+#include "results/rules.h"
+
+namespace ampgate::driver {
+
+struct RunPlan {
+  std::string command;
+  std::string device;
+  std::string suite;
+  std::uint64_t seed = 1;
+  results::Json settings;
+  std::vector<Trial> trials;
+  std::vector<std::string> phases;  // of validate, repeat, bench, inspect
+  Schedule schedule;
+  results::Rules rules;
+  results::Json rules_file;       // {"name", "sha256"}; null: the built-in rules
+  results::Json evidence_source;  // bench: {"path", "digest", "id"}
+  results::Json observed_device;  // bench: {"uuid", ...} as seen now
+};
+
+// The rules that the options name, else the built-in ones. Throws results::FileError.
+void load_rules(const Options& options, RunPlan& plan);
+
+// Processes and blocks by rules and options.
+Schedule make_schedule(const Options& options, const results::Rules& rules);
+
+// A rough expectation, from runs of the standard suite on two cores.
+Estimate estimate(const std::vector<Trial>& trials, const std::vector<std::string>& phases,
+                  const Schedule& schedule, const results::Rules& rules);
+
+// The first line of the journal.
+results::Json journal_header(const RunPlan& plan, const Options& options, const WorkerFolder& folder,
+                             const ChildEnvironment& environment);
+
+}  // namespace ampgate::driver

@@ -1,0 +1,98 @@
+#include "driver/terminal.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace ampgate::driver {
+namespace {
+
+bool draws_on(int descriptor) {
+  const char* term = std::getenv("TERM");
+  return isatty(descriptor) == 1 && term != nullptr && std::string_view(term) != "dumb";
+}
+
+std::size_t columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+}  // namespace
+
+std::string duration_words(double seconds) {
+  const auto whole = static_cast<long>(std::ceil(seconds));
+  if (whole < 90) return fmt::format("{} s", whole);
+  if (whole < 5400) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+bool wants_colour(int descriptor) {
+  const char* no_colour = std::getenv("NO_COLOR");
+  return draws_on(descriptor) && (no_colour == nullptr || *no_colour == '\0');
+}
+
+Progress::Progress(bool silent) : silent_(silent), draws_(!silent && draws_on(STDERR_FILENO)) {}
+
+Progress::~Progress() { clear(); }
+
+void Progress::begin(const std::string& phase, std::size_t total, double expected_s, double later_s) {
+  phase_ = phase;
+  current_.clear();
+  total_ = total;
+  done_ = 0;
+  expected_s_ = expected_s;
+  later_s_ = later_s;
+  began_ = Clock::now();
+  drawn_ = {};
+  if (!silent_ && !draws_)
+    say(fmt::format("{}: {} to do, about {}", phase, total, duration_words(expected_s)));
+  draw();
+}
+
+void Progress::working_on(const std::string& what) {
+  current_ = what;
+  draw();
+}
+
+void Progress::advance(const std::string& result, bool surprise) {
+  ++done_;
+  if (!silent_ && (surprise || !draws_)) say(fmt::format("{} {}/{} {}", phase_, done_, total_, result));
+  draw();
+}
+
+void Progress::say(const std::string& line) {
+  if (silent_) return;
+  clear();
+  fmt::print(stderr, "{}\n", line);
+}
+
+double Progress::seconds_left() const {
+  const double spent = std::chrono::duration<double>(Clock::now() - began_).count();
+  const double share = total_ == 0 ? 1.0 : static_cast<double>(done_) / static_cast<double>(total_);
+  const double here = share > 0.1 ? spent / share * (1 - share) : std::max(expected_s_ - spent, 0.0);
+  return here + later_s_;
+}
+
+void Progress::draw() {
+  if (!draws_ || Clock::now() - drawn_ < std::chrono::milliseconds(50)) return;
+  drawn_ = Clock::now();
+  std::string line =
+      fmt::format("{} {}/{}, {} left  {}", phase_, done_, total_, duration_words(seconds_left()), current_);
+  line.resize(std::min(line.size(), columns() - 1));
+  fmt::print(stderr, "\r\033[K{}", line);
+  std::fflush(stderr);
+}
+
+void Progress::clear() {
+  if (!draws_) return;
+  fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+}
+
+}  // namespace ampgate::driver

@@ -1,0 +1,186 @@
+#include "driver/worker.h"
+
+#include <algorithm>
+#include <set>
+
+#include "driver/process.h"
+#include "results/error.h"
+
+namespace ampgate::driver {
+namespace {
+
+using results::EnvironmentError;
+using results::Json;
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+constexpr auto kExitLimit = std::chrono::seconds(30);  // from the end of the events to the end of the process
+
+Clock::duration seconds(double value) {
+  return duration_cast<Clock::duration>(std::chrono::duration<double>(value));
+}
+
+[[noreturn]] void break_off(const std::string& what, const std::filesystem::path& log) {
+  throw EnvironmentError(what,
+                         "is the worker folder of this build? The worker's output is in " + log.string());
+}
+
+class Conversation {
+ public:
+  Conversation(const WorkerSetup& setup, const Json& plan, const EventSink& sink)
+      : setup_(setup), sink_(sink) {
+    for (const auto& trial : plan.at("trials")) {
+      ids_.insert(trial.at("id").get<std::string>());
+      if (plan.at("phase") == "validate" && trial.contains("verdict"))
+        finished_.insert(trial.at("id").get<std::string>());
+    }
+    restart_clock();
+  }
+
+  Clock::time_point deadline() const { return deadline_; }
+  const std::string& in_flight() const { return in_flight_; }
+  bool is_done() const { return !done_.is_null(); }
+  const Json& done() const { return done_; }
+
+  void take(const std::string& line) {
+    Json event;
+    try {
+      event = results::parse_strict(line, "event");
+    } catch (const results::Error& error) {
+      break_off("a worker wrote a line that is not an event: " + std::string(error.what()), setup_.log);
+    }
+    if (!event.is_object() || !event.contains("event") || !event["event"].is_string()) {
+      break_off("a worker wrote a line that is not an event: " + line.substr(0, 200), setup_.log);
+    }
+    const auto name = event["event"].get<std::string>();
+    try {
+      dispatch(name, event);
+    } catch (const Json::exception& error) {
+      break_off("a worker's event '" + name + "' lacks a field or has a wrong type: " + error.what(),
+                setup_.log);
+    }
+  }
+
+ private:
+  void dispatch(const std::string& name, const Json& event) {
+    if (is_done()) break_off("a worker wrote '" + name + "' after 'done'", setup_.log);
+    if (name == "heartbeat") return;
+    if (name == "error") {
+      const auto code =
+          event.at("kind") == "usage" ? results::ExitCode::kUsage : results::ExitCode::kEnvironment;
+      throw results::Error(code, event.at("message").get<std::string>(), event.value("action", ""));
+    }
+    if (name == "hello") {
+      check_build(event.at("build_id").get<std::string>());
+    } else if (name == "done") {
+      done_ = event;
+    } else if (name == "environment") {
+      sink_(name, event);
+    } else if (name == "trial_started" || name == "trial_finished" || name == "sample") {
+      take_trial(name, event);
+    } else {
+      break_off("a worker wrote the unknown event '" + name + "'", setup_.log);
+    }
+    if (in_flight_.empty()) restart_clock();
+  }
+
+  void check_build(const std::string& build_id) {
+    const auto& expected = setup_.folder->manifest.build_id;
+    if (build_id == expected) return;
+    throw EnvironmentError("the worker in " + setup_.folder->path.string() + " is of build " +
+                               build_id.substr(0, 12) + "..., its cases.json of build " +
+                               expected.substr(0, 12) + "...",
+                           "build the workers again");
+  }
+
+  void take_trial(const std::string& name, const Json& event) {
+    const auto id = event.at("id").get<std::string>();
+    if (ids_.count(id) == 0)
+      break_off("a worker wrote about trial '" + id + "', which it was not asked", setup_.log);
+    if (name == "trial_started") {
+      in_flight_ = id;
+      deadline_ = Clock::now() + seconds(setup_.trial_limit_s);
+    } else if (id == in_flight_) {
+      in_flight_.clear();
+    }
+    if (name == "trial_finished" && !finished_.insert(id).second) {
+      break_off("a worker answered trial '" + id + "' twice", setup_.log);
+    }
+    sink_(name, event);
+  }
+
+  // Outside trials a worker loads libraries and makes inputs: that may take a minute.
+  void restart_clock() { deadline_ = Clock::now() + seconds(std::max(setup_.trial_limit_s, 60.0)); }
+
+  const WorkerSetup& setup_;
+  const EventSink& sink_;
+  std::set<std::string> ids_;
+  std::set<std::string> finished_;
+  std::string in_flight_;
+  Clock::time_point deadline_;
+  Json done_;
+};
+
+std::string limit_words(const WorkerSetup& setup) {
+  std::string text = std::to_string(setup.trial_limit_s);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return "no answer within the limit of " + text + " s";
+}
+
+}  // namespace
+
+Ending run_worker(const WorkerSetup& setup, const Json& plan, const EventSink& sink) {
+  const auto phase = plan.at("phase").get<std::string>();
+  const bool measures = phase == "bench" || phase == "inspect";
+  Process process({measures ? setup.folder->bench() : setup.folder->validate(),
+                   {},
+                   setup.environment.variables,
+                   plan.dump(),
+                   3,
+                   setup.log});
+  Conversation conversation(setup, plan, sink);
+  std::string line;
+  for (;;) {
+    switch (process.next_line(line, conversation.deadline())) {
+      case Process::Got::kLine:
+        conversation.take(line);
+        break;
+      case Process::Got::kTimeout:
+        process.kill();
+        return {false, true, conversation.in_flight(), limit_words(setup), {}};
+      case Process::Got::kEnd: {
+        const Exit exit = process.wait(duration_cast<milliseconds>(kExitLimit));
+        if (conversation.is_done() && exit.clean()) return {true, false, "", "", conversation.done()};
+        std::string reason = exit.words();
+        if (exit.clean()) reason = "exited without having answered";
+        if (conversation.is_done()) reason += " after it had answered";
+        return {false, false, conversation.in_flight(), reason, {}};
+      }
+    }
+  }
+}
+
+Json ask_worker(const WorkerSetup& setup, const std::string& word) {
+  const auto program = setup.folder->validate();
+  Process process({program, {word}, setup.environment.variables, "", 1, {}});
+  std::string text, line;
+  const auto deadline = Clock::now() + std::chrono::seconds(60);
+  for (auto got = Process::Got::kLine; got != Process::Got::kEnd;) {
+    got = process.next_line(line, deadline);
+    if (got == Process::Got::kTimeout) {
+      throw EnvironmentError(program.string() + " " + word + " gives no answer within 60 s",
+                             "try it by hand");
+    }
+    if (got == Process::Got::kLine) text += line + "\n";
+  }
+  const Exit exit = process.wait(duration_cast<milliseconds>(kExitLimit));
+  try {
+    if (exit.clean()) return results::parse_strict(text, program.string() + " " + word);
+  } catch (const results::Error& error) {
+    throw EnvironmentError(error.what(), "build the workers again");
+  }
+  throw EnvironmentError(program.string() + " " + word + ": " + exit.words(), "try it by hand");
+}
+
+}  // namespace ampgate::driver

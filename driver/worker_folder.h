@@ -1,0 +1,27 @@
+// Where the workers are: libexec/ampgate/<name>/ beside the running program's bin/, or a folder that the user
+// names.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "driver/manifest.h"
+
+namespace ampgate::driver {
+
+struct WorkerFolder {
+  std::filesystem::path path;
+  Manifest manifest;
+
+  std::string name() const { return path.filename().string(); }
+  std::filesystem::path validate() const { return path / "ampgate-validate"; }
+  std::filesystem::path bench() const { return path / "ampgate-bench"; }
+  bool has_accelerator_module() const;
+};
+
+// `wanted`: a name under libexec/ampgate, or a path to a folder; empty: AMPGATE_WORKER, else the only folder
+// there is. Throws results::EnvironmentError when there is none, several, or one that lacks a worker or a
+// readable manifest.
+WorkerFolder find_worker(const std::string& wanted);
+
+}  // namespace ampgate::driver

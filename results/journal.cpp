@@ -1,0 +1,208 @@
+#include "results/journal.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+#include "results/error.h"
+
+namespace ampgate::results {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kEnding = ".journal.jsonl";
+
+[[noreturn]] void fail(const std::string& what, const fs::path& path) {
+  const int error = errno;
+  throw EnvironmentError(
+      what + " " + path.string() + ": " + strerror(error),
+      error == ENOSPC ? "free some space, or choose another --archive" : "choose another --archive");
+}
+
+void write_all(int descriptor, std::string_view text, const fs::path& path) {
+  while (!text.empty()) {
+    const ssize_t count = write(descriptor, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("cannot write", path);
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  if (fsync(descriptor) != 0) fail("cannot sync", path);
+}
+
+void sync_folder(const fs::path& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;  // a file system without this: the rename still stands
+  fsync(descriptor);
+  close(descriptor);
+}
+
+void lock(int descriptor, const fs::path& path) {
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    close(descriptor);
+    throw EnvironmentError(path.string() + " is in use by another process", "wait for that run to end");
+  }
+}
+
+std::string line_of(const Json& entry) { return to_text(entry) + "\n"; }
+
+std::string read_all(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || fs::is_directory(path))
+    throw FileError(path.string(), "cannot be read", "give a journal that is there");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void check_header(const Json& header, const std::string& where) {
+  if (!header.is_object() || !header.contains("ampgate_journal")) {
+    throw FileError(where, "not a journal (no key ampgate_journal)",
+                    "give the *.journal.jsonl of a run that was stopped");
+  }
+  if (header["ampgate_journal"] != kJournalVersion) {
+    throw FileError(
+        where, "journal of version " + header["ampgate_journal"].dump() + "; this ampgate reads version 1",
+        "resume with the ampgate that wrote it");
+  }
+  for (const auto* key : {"run", "plan", "rules"}) {
+    if (!header.contains(key) || !header[key].is_object())
+      throw FileError(where, std::string("/") + key + " is missing", "");
+  }
+}
+
+}  // namespace
+
+void RunData::add(const Json& entry) {
+  if (!entry.is_object() || entry.size() != 1) throw std::invalid_argument("an entry has one key");
+  const auto& kind = entry.begin().key();
+  const Json& body = entry.begin().value();
+  if (!body.is_object()) throw std::invalid_argument("/" + kind + " must be an object");
+  if (kind == "environment") {
+    environment = body;
+  } else if (kind == "trial") {
+    if (!body.contains("id") || !body["id"].is_string() || !body.contains("verdict") ||
+        !body["verdict"].is_string()) {
+      throw std::invalid_argument("a trial has an id and a verdict");
+    }
+    trials[body["id"].get<std::string>()] = body;
+  } else if (kind == "repeat") {
+    repeats.push_back(body);
+  } else if (kind == "bench") {
+    bench.push_back(body);
+  } else if (kind == "inspect") {
+    inspect = body;
+  } else if (kind == "phase") {
+    phases.push_back(body);
+  } else if (kind == "resumed") {
+    ++resumed;
+  } else {
+    throw std::invalid_argument("unknown entry '" + kind + "'");
+  }
+}
+
+bool RunData::ended(const std::string& phase) const {
+  return std::any_of(phases.begin(), phases.end(),
+                     [&](const Json& entry) { return entry.contains("name") && entry["name"] == phase; });
+}
+
+Journal Journal::create(const fs::path& path, Json header) {
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  if (error) {
+    throw EnvironmentError(
+        "cannot make the archive folder " + path.parent_path().string() + ": " + error.message(),
+        "choose another --archive");
+  }
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor < 0) fail("cannot write", path);
+  lock(descriptor, path);
+  Journal journal(path, descriptor);
+  journal.data_.header = std::move(header);
+  journal.write_line(journal.data_.header);
+  sync_folder(path.parent_path());
+  return journal;
+}
+
+Journal Journal::resume(const fs::path& path) {
+  if (!path.string().ends_with(kEnding)) {
+    throw FileError(path.string(), "a journal's name ends in .journal.jsonl",
+                    "give the journal of a run that was stopped");
+  }
+  const std::string text = read_all(path);
+  const int descriptor = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (descriptor < 0) fail("cannot write", path);
+  lock(descriptor, path);
+  Journal journal(path, descriptor);
+  const auto complete = text.rfind('\n');
+  if (complete == std::string::npos) {
+    throw FileError(path.string(), text.empty() ? "empty" : "not even its first line is whole",
+                    "start the run again");
+  }
+  std::size_t number = 0;
+  for (std::size_t begin = 0; begin <= complete;) {
+    const auto end = text.find('\n', begin);
+    const auto where = path.string() + ": line " + std::to_string(++number);
+    Json entry = parse_strict(std::string_view(text).substr(begin, end - begin), where);
+    begin = end + 1;
+    if (number == 1) {
+      check_header(entry, where);
+      journal.data_.header = std::move(entry);
+      continue;
+    }
+    try {
+      journal.data_.add(entry);
+    } catch (const std::invalid_argument& damage) {
+      throw FileError(where, damage.what(), "the journal was changed: start the run again");
+    }
+  }
+  if (ftruncate(descriptor, static_cast<off_t>(complete + 1)) != 0) fail("cannot write", path);
+  return journal;
+}
+
+Journal::Journal(Journal&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      data_(std::move(other.data_)) {}
+
+Journal::~Journal() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void Journal::write_line(const Json& entry) { write_all(descriptor_, line_of(entry), path_); }
+
+void Journal::append(const Json& entry) {
+  write_line(entry);
+  data_.add(entry);
+}
+
+fs::path Journal::record_path() const {
+  const std::string text = path_.string();
+  return text.substr(0, text.size() - kEnding.size()) + ".json";
+}
+
+void Journal::finish(const std::string& record) {
+  const fs::path target = record_path();
+  const fs::path aside = target.string() + ".new";
+  const int descriptor = open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) fail("cannot write", aside);
+  try {
+    write_all(descriptor, record, aside);
+  } catch (...) {
+    close(descriptor);
+    unlink(aside.c_str());
+    throw;
+  }
+  close(descriptor);
+  if (rename(aside.c_str(), target.c_str()) != 0) fail("cannot write", target);
+  sync_folder(target.parent_path());
+  unlink(path_.c_str());
+}
+
+}  // namespace ampgate::results

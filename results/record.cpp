@@ -1,0 +1,151 @@
+#include "results/record.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "results/error.h"
+#include "results/measurement.h"
+#include "results/record_shape.h"
+#include "results/sha256.h"
+#include "results/verdict.h"
+
+namespace ampgate::results {
+namespace {
+
+const std::string kNoDigest(64, '0');
+
+Json take(const Json& object, const char* key, Json otherwise) {
+  return object.is_object() ? object.value(key, std::move(otherwise)) : otherwise;
+}
+
+Json run_section(const RunData& run, const std::string& finished) {
+  Json section = run.header.at("run");
+  section["finished"] = finished;
+  section["times_resumed"] = run.resumed;
+  section["phases"] = run.phases;
+  section["plan_sha256"] = run.header.value("plan_sha256", "");
+  return section;
+}
+
+Json environment_section(const RunData& run) {
+  Json section = take(run.header, "machine", Json::object());
+  for (const auto* key : {"libtorch", "settings", "build"}) {
+    if (run.environment.is_object() && run.environment.contains(key)) {
+      section[key] = run.environment.at(key);
+    } else {
+      section["absent"][key] = "no worker lived long enough to say";
+    }
+  }
+  return section;
+}
+
+Json device_section(const RunData& run) {
+  Json device = take(run.environment, "device", Json::object());
+  if (!device.contains("name")) device["name"] = run.header.at("plan").at("device");
+  return device;
+}
+
+Json bench_section(const RunData& run) {
+  Json section{{"processes", run.bench.size()}, {"looks", looks(run)}, {"order_seeds", Json::array()}};
+  double timed = 0, wall = 0;
+  for (const auto& process : run.bench) {
+    section["order_seeds"].push_back(process.value("order_seed", 0));
+    timed += process.value("timed_ns", 0.0);
+    wall += process.value("wall_ns", 0.0);
+  }
+  if (wall > 0) {
+    section["timed_ns"] = timed;
+    section["wall_ns"] = wall;
+    section["timed_share"] = timed / wall;
+  }
+  return section;
+}
+
+Json trial_section(const RunData& run, const Json& planned, const Rules& rules) {
+  const auto id = planned.at("id").get<std::string>();
+  const auto found = run.trials.find(id);
+  if (found == run.trials.end()) throw std::logic_error("trial " + id + " has no verdict");
+  Json trial = found->second;
+  const auto verdict = verdict_from(trial.at("verdict").get<std::string>());
+  const bool opens = opens_gate(verdict, rules.suspect_opens_gate);
+  if (Json measured = measurement(run, id, rules); !measured.is_null()) {
+    trial["measurement"] = std::move(measured);
+  } else if (run.ended("bench")) {
+    trial["absent"]["measurement"] = opens ? "its fp32 baseline did not open the gate"
+                                           : "not measured: the verdict " +
+                                                 trial.at("verdict").get<std::string>() +
+                                                 " does not open the gate";
+  } else {
+    trial["absent"]["measurement"] = "this run did not measure";
+  }
+  if (planned.contains("reproducer")) trial["reproducer"] = planned.at("reproducer");
+  return trial;
+}
+
+}  // namespace
+
+std::string rules_digest(const Rules& rules) { return sha256_hex(to_json(rules).dump()); }
+
+Json build_record(const RunData& run, const Rules& rules, const std::string& finished) {
+  const Json& plan = run.header.at("plan");
+  Json record{{"ampgate_record", kRecordVersion}, {"digest", kNoDigest}};
+  record["id"] = run.header.at("run").at("id");
+  record["run"] = run_section(run, finished);
+  record["plan"] = plan;
+  record["plan"].erase("trials");
+  record["environment"] = environment_section(run);
+  record["device"] = device_section(run);
+  record["rules"] = to_json(rules);
+  record["rules_sha256"] = rules_digest(rules);
+  if (run.header.contains("rules_file")) record["rules_file"] = run.header.at("rules_file");
+  if (run.header.contains("evidence_source")) record["evidence_source"] = run.header.at("evidence_source");
+  if (run.ended("bench")) record["bench"] = bench_section(run);
+  record["trials"] = Json::array();
+  for (const auto& planned : plan.at("trials"))
+    record["trials"].push_back(trial_section(run, planned, rules));
+  return record;
+}
+
+std::string seal(Json record) {
+  record["digest"] = kNoDigest;
+  std::string text = to_text(record) + "\n";
+  return text.replace(text.find(kNoDigest), kNoDigest.size(), own_digest(text, kNoDigest));
+}
+
+Json read_record(const std::string& path) {
+  std::error_code error;
+  std::ifstream file(path, std::ios::binary);
+  if (!file || !std::filesystem::is_regular_file(path, error)) {
+    throw FileError(path, "cannot be read", "give a record: a .json file in an archive folder");
+  }
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (text.empty()) throw FileError(path, "empty", "give a record that is whole");
+  Json record = parse_strict(text, path);
+  if (!record.is_object()) throw FileError(path, "a record is a JSON object", "give a record of ampgate run");
+  if (!record.contains("ampgate_record")) {
+    throw FileError(path, "not a record (no key ampgate_record)", "give a record of ampgate run");
+  }
+  if (record["ampgate_record"] != kRecordVersion) {
+    throw FileError(path,
+                    "record of version " + record["ampgate_record"].dump() + "; this ampgate reads version 1",
+                    "use the ampgate that wrote it, or a newer one");
+  }
+  const Json digest = record.value("digest", Json());
+  const bool whole = digest.is_string() && [&] {
+    try {
+      return own_digest(text, digest.get<std::string>()) == digest.get<std::string>();
+    } catch (const std::invalid_argument&) {
+      return false;
+    }
+  }();
+  if (!whole) {
+    throw FileError(path, "does not fit its own digest: it was altered after it was written",
+                    "use the original");
+  }
+  check_record_shape(record, path);
+  return record;
+}
+
+}  // namespace ampgate::results

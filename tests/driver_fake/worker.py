@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Both workers without LibTorch: speaks docs/protocol.md and misbehaves on request.
+
+FAKE_WORKER is a JSON list of {"phase", "id", "do"}: when a trial of that id (fnmatch) starts in that phase, `do` one of
+segv, abort, exit0, exit1, hang, skip, or a verdict's word. "garbage", "unknown-trial", "die-at-once" act after `hello`.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+BUILD_ID = os.environ.get("FAKE_BUILD_ID", "b" * 64)
+REQUESTS = json.loads(os.environ.get("FAKE_WORKER", "[]"))
+DEVICE = {"name": "cpu", "uuid": "fake-uuid", "model": "Fake CPU", "fields": {"isa": "none"}}
+PRECISIONS = ["fp32", "tf32", "autocast-fp16", "autocast-bf16", "cast-fp16", "cast-bf16"]
+TIMES = {"fp32": 1000.0, "autocast-fp16": 500.0, "autocast-bf16": 800.0, "cast-fp16": 400.0, "cast-bf16": 900.0}
+
+
+def send(name: str, **fields: Any) -> None:
+    os.write(3, (json.dumps({"event": name, **fields}) + "\n").encode())
+
+
+def digest(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+
+
+def requested(phase: str, trial: str) -> str:
+    for request in REQUESTS:
+        if request["phase"] == phase and fnmatch.fnmatch(trial, request["id"]):
+            return request["do"]
+    return ""
+
+
+def misbehave(what: str) -> None:
+    if what == "segv":
+        signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if what == "abort":
+        os.abort()
+    if what == "exit0":
+        os._exit(0)
+    if what == "exit1":
+        os._exit(1)
+    if what == "hang":
+        while True:
+            send("heartbeat")
+            time.sleep(0.2)
+
+
+def evidence(plan: dict, trial: dict) -> dict:
+    shape = "x".join(map(str, trial["shape"]))
+    return {
+        "device": DEVICE, "libtorch": {"version": "fake"}, "build_id": BUILD_ID, "settings": {"threads": "1"},
+        "case": trial["case"], "shape": shape, "precision": trial["precision"], "seed": plan["seed"],
+        "rules_sha256": plan["rules_sha256"], "inputs": {"a": digest(plan["seed"], trial["case"], shape)}, "weights": {},
+        "outputs": {"out": digest(plan["seed"], trial["id"])}, "operators": [],
+        "checks": [{"output": "out", "positions": [0], "low": [1.0], "high": [1.1]}],
+    }  # fmt: skip
+
+
+def validate(plan: dict) -> None:
+    for trial in plan["trials"]:
+        if "verdict" in trial:
+            continue
+        send("trial_started", id=trial["id"])
+        what = requested("validate", trial["id"])
+        misbehave(what)
+        time.sleep(float(os.environ.get("FAKE_DELAY_S", "0")))
+        if what == "skip":
+            continue
+        shape = "x".join(map(str, trial["shape"]))
+        dims = dict(zip("mnk", trial["shape"], strict=False))
+        bad = what or ("unsupported" if trial["precision"] == "tf32" else "pass")
+        send(
+            "trial_finished", id=trial["id"], case=trial["case"], shape={"name": shape, "dims": dims},
+            precision=trial["precision"], verdict=bad, reason="" if bad == "pass" else f"made {bad} on request",
+            accuracy={"kernel_error": {"criterion": "fake", "margin": 0.25}, "repeatable_in_process": True}, decisions={},
+            findings=[{"input": "large", "shape": "4x4", "verdict": "nonfinite", "text": "overflow"}]
+            if trial["precision"].endswith("fp16") else [],
+            operators=[], facts={"flops": 2.0e6, "bytes": 1000.0, "meaning": "values"}, evidence=evidence(plan, trial),
+        )  # fmt: skip
+
+
+def repeat(plan: dict) -> None:
+    for trial in plan["trials"]:
+        send("trial_started", id=trial["id"])
+        what = requested("repeat", trial["id"])
+        misbehave(what)
+        value = digest(plan["seed"], trial["id"], plan["process"] if what == "differ" else "")
+        send("trial_finished", id=trial["id"], outputs={"out": value if what == "differ" else digest(plan["seed"], trial["id"])})
+
+
+def bench(plan: dict) -> None:
+    settings = plan["bench"]
+    groups: dict[tuple, list] = {}
+    for trial in plan["trials"]:
+        assert trial["verdict"] in ("pass", "suspect") and trial["evidence"]["outputs"]
+        groups.setdefault((trial["case"], tuple(trial["shape"])), []).append(trial)
+    for trials in groups.values():
+        assert trials[0]["precision"] == "fp32"
+        refused = {t["id"] for t in trials if t["evidence"]["device"]["uuid"] != DEVICE["uuid"]}
+        for trial in (t for t in trials if t["id"] in refused):
+            send("trial_finished", id=trial["id"], verdict="refused", reason="/device/uuid: another device")
+        for block in range(settings["blocks"]):
+            for order, trial in enumerate(trials):
+                if trial["id"] in refused:
+                    continue
+                send("trial_started", id=trial["id"])
+                misbehave(requested("bench", trial["id"]) if block == 1 else "")
+                jitter = 1 + 0.01 * ((settings["order_seed"] + 7 * block + 3 * order) % 11) / 11
+                time_ns = TIMES[trial["precision"]] * 10 * jitter
+                send("sample", id=trial["id"], process=plan["process"], block=block, order=order, calls=10,
+                     time_ns=time_ns, page_faults=0)  # fmt: skip
+            send("heartbeat")
+        for trial in trials:
+            what = requested("bench", trial["id"])
+            verdict = "output-changed" if what == "output-changed" else "measured"
+            if trial["id"] not in refused:
+                send("trial_finished", id=trial["id"], verdict=verdict, reason="" if verdict == "measured" else "it changed",
+                     calls_per_cell=10, output_check="digest" if trial["evidence"]["repeatable"] else "bounds")  # fmt: skip
+
+
+def inspect(plan: dict) -> None:
+    for trial in plan["trials"]:
+        send("trial_started", id=trial["id"])
+        misbehave(requested("inspect", trial["id"]))
+        send("trial_finished", id=trial["id"], verdict="measured", reason="",
+             memory={"peak_bytes": 123456, "allocations": 2, "retained_bytes": 0, "resident_growth_bytes": 0},
+             audit={"operators": [], "problems": []})  # fmt: skip
+
+
+def manifest() -> dict:
+    cases = [
+        {"name": name, "model": False, "dims": ["m", "n", "k"], "shape_prefix": "", "outputs": ["out"], "unsupported": {},
+         "suites": {"smoke": [[4, 5, 6]], "standard": [[8, 8, 8], [9, 9, 9]]}}
+        for name in ("bmm", "matmul")
+    ]  # fmt: skip
+    return {"ampgate_manifest": 1, "build_id": "b" * 64, "libtorch": "fake", "cases": cases, "precisions": PRECISIONS,
+            "suites": ["smoke", "standard", "large"]}  # fmt: skip
+
+
+def main() -> None:
+    if sys.argv[1:] == ["manifest"]:
+        print(json.dumps(manifest()))
+        return
+    if sys.argv[1:] == ["devices"]:
+        usable = {**DEVICE, "usable": True}
+        print(json.dumps([usable, {"name": "cuda", "usable": False, "problem": "no CUDA module in this build"}]))
+        return
+    print("chatter on standard output")
+    plan = json.load(sys.stdin)
+    if requested(plan["phase"], "die-at-once"):
+        os._exit(7)
+    send("hello", worker="fake", build_id=BUILD_ID, pid=os.getpid())
+    send("environment", device=DEVICE, libtorch={"version": "fake"}, settings={"threads": "1"}, build={"id": BUILD_ID})
+    if requested(plan["phase"], "garbage"):
+        os.write(3, b"{not json\n")
+    if requested(plan["phase"], "unknown-trial"):
+        send("trial_started", id="no/such/trial")
+    if seen := os.environ.get("FAKE_ENVIRONMENT_TO"):
+        Path(seen).write_text(json.dumps(dict(os.environ)))
+    {"validate": validate, "repeat": repeat, "bench": bench, "inspect": inspect}[plan["phase"]](plan)
+    send("done", **({"timed_ns": 80, "wall_ns": 100} if plan["phase"] == "bench" else {}))
+
+
+main()

@@ -1,0 +1,406 @@
+"""The driver alone, with a fake worker in Python: what the user sees, whatever workers do."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import AMPGATE, ROOT, Result, ampgate, journals, records
+
+FAKE = ROOT / "tests" / "driver_fake" / "worker.py"
+CAST = "matmul/4x5x6/cast-fp16"
+
+
+@pytest.fixture(scope="session")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("worker") / "fake"
+    folder.mkdir()
+    for name in ("ampgate-validate", "ampgate-bench"):
+        shutil.copy(FAKE, folder / name)
+        (folder / name).chmod(0o755)
+    made = subprocess.run([folder / "ampgate-validate", "manifest"], capture_output=True, text=True, check=True)
+    (folder / "cases.json").write_text(made.stdout)
+    return folder
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    return tmp_path / "archive"
+
+
+def start(command: str, worker: Path, archive: Path, *arguments: str | Path, do: Any = (), **env: str) -> Result:  # noqa: ANN401
+    requests = [{"phase": phase, "id": trial, "do": what} for phase, trial, what in do]
+    return ampgate(
+        command, "--suite", "smoke", "--worker", worker, "--archive", archive, *arguments,
+        env={"FAKE_WORKER": json.dumps(requests), **env},
+    )  # fmt: skip
+
+
+def run(worker: Path, archive: Path, *arguments: str | Path, do: Any = (), **env: str) -> Result:  # noqa: ANN401
+    return start("run", worker, archive, *arguments, do=do, **env)
+
+
+def trials_of(archive: Path) -> dict[str, dict]:
+    (record,) = records(archive)
+    assert not journals(archive)
+    return {trial["id"]: trial for trial in json.loads(record.read_text())["trials"]}
+
+
+def short_limit(tmp_path: Path) -> Path:
+    rules = tmp_path / "rules.json"
+    rules.write_text('{"trial_limit_s": 1.0}')
+    return rules
+
+
+def test_a_whole_run(worker: Path, archive: Path) -> None:
+    result = run(worker, archive)
+    assert result.code == 0, result.err
+    trials = trials_of(archive)
+    assert len(trials) == 10  # two cases in five precisions; a CPU has no TF32
+    measured = trials[CAST]["measurement"]
+    assert measured["verdict"] == "measured"
+    assert measured["speedup_over_fp32"]["value"] == pytest.approx(2.5, rel=0.02)
+    assert measured["fp16_to_bf16"]["value"] == pytest.approx(4 / 9, rel=0.02)
+    assert "FP16 is faster" in measured["fp16_to_bf16"]["in_words"]
+    assert measured["tflops"]["value"] == pytest.approx(2.0e6 / measured["time_ns"]["median"] / 1000, rel=1e-9)
+    assert measured["memory"]["peak_bytes"] == 123456
+    assert measured["time_ns"]["samples"] == 21
+    assert measured["time_ns"]["processes"] == 3
+    assert trials[CAST]["evidence"]["repeatable"] is True
+    assert trials[CAST]["evidence"]["processes"] == 3
+    assert "checks" not in trials[CAST]["evidence"]
+    assert "FP16 by conversion may run in all 2 cases" in result.out
+    assert "2.5" in result.out
+    assert "\033[" not in result.out
+    assert not list(archive.glob("*/*.log"))
+
+
+def test_table_is_aligned(worker: Path, archive: Path) -> None:
+    lines = run(worker, archive, do=[("validate", CAST, "decision-changed")]).out.splitlines()
+    head = next(line for line in lines if line.startswith("case "))
+    rows = [line for line in lines if line.split()[1:2] == ["4x5x6"]]
+    assert len(rows) == 10
+    assert any("decision-changed" in row for row in rows)
+    column = head.index("verdict")
+    assert all(row[column - 1] == " " and row[column] != " " for row in rows)
+
+
+def test_answer_alone_and_json_alone(worker: Path, archive: Path) -> None:
+    quiet = run(worker, archive, "--quiet")
+    assert quiet.err == ""
+    assert len(quiet.out.splitlines()) == 4
+    result = run(worker, archive, "--json")
+    assert result.code == 0
+    assert result.json()["answer"] == quiet.out.splitlines()
+    assert result.out == records(archive)[-1].read_text()
+
+
+@pytest.mark.parametrize("no_colour", [False, True])
+def test_colour_on_a_terminal_only(worker: Path, archive: Path, no_colour: bool) -> None:
+    main, terminal = pty.openpty()
+    env = {**os.environ, "TERM": "xterm", "FAKE_WORKER": "[]", **({"NO_COLOR": "1"} if no_colour else {})}
+    driver = subprocess.Popen(
+        [AMPGATE, "run", "--suite", "smoke", "--worker", worker, "--archive", archive],
+        stdout=terminal, stderr=terminal, stdin=subprocess.DEVNULL, env=env,
+    )  # fmt: skip
+    os.close(terminal)
+    text = b""
+    try:
+        while piece := os.read(main, 65536):
+            text += piece
+    except OSError:
+        pass
+    os.close(main)
+    assert driver.wait() == 0
+    assert (b"\033[32mpass" in text) != no_colour
+    assert b"left" in text  # the progress line
+
+
+@pytest.mark.parametrize(
+    ("what", "verdict", "words"),
+    [
+        ("segv", "crashed", "SIGSEGV"),
+        ("abort", "crashed", "SIGABRT"),
+        ("exit0", "crashed", "without having answered"),
+        ("exit1", "crashed", "exit code 1"),
+        ("skip", "crashed", "without having answered"),
+        ("hang", "timed-out", "limit of 1 s"),
+    ],
+)
+def test_fault_in_validation(worker: Path, archive: Path, tmp_path: Path, what: str, verdict: str, words: str) -> None:
+    result = run(worker, archive, "--rules", short_limit(tmp_path), do=[("validate", CAST, what)])
+    assert result.code == 1
+    trials = trials_of(archive)
+    bad = trials.pop(CAST)
+    assert bad["verdict"] == verdict
+    assert words in bad["reason"]
+    assert "measurement" not in bad
+    assert all(trial["measurement"]["verdict"] == "measured" for trial in trials.values())
+    assert words in result.out
+    assert list(archive.glob("*/*.log"))
+
+
+@pytest.mark.parametrize("what", ["segv", "inaccurate"])
+def test_baseline_that_fails(worker: Path, archive: Path, what: str) -> None:
+    result = run(worker, archive, do=[("validate", "matmul/*/fp32", what)])
+    assert result.code == 1
+    for name, trial in trials_of(archive).items():
+        if name.startswith("bmm"):
+            assert trial["verdict"] == "pass"
+        elif not name.endswith("fp32"):
+            assert trial["verdict"] == "baseline-invalid"
+            assert what.upper() in trial["reason"].upper()
+
+
+@pytest.mark.parametrize(
+    ("what", "verdict", "words"),
+    [("segv", "crashed", "SIGSEGV"), ("hang", "timed-out", "limit"), ("output-changed", "output-changed", "changed")],
+)
+def test_fault_in_measurement(worker: Path, archive: Path, tmp_path: Path, what: str, verdict: str, words: str) -> None:
+    result = run(worker, archive, "--rules", short_limit(tmp_path), do=[("bench", CAST, what)])
+    assert result.code == 1
+    trials = trials_of(archive)
+    bad = trials.pop(CAST)
+    assert bad["verdict"] == "pass"
+    assert bad["measurement"]["verdict"] == verdict
+    assert words in bad["measurement"]["reason"]
+    assert "time_ns" not in bad["measurement"]
+    for trial in trials.values():
+        assert trial["measurement"]["time_ns"]["samples"] == 21
+
+
+def test_baseline_that_crashes_while_measured(worker: Path, archive: Path) -> None:
+    assert run(worker, archive, do=[("bench", "matmul/*/fp32", "abort")]).code == 1
+    trials = trials_of(archive)
+    assert trials["matmul/4x5x6/fp32"]["measurement"]["verdict"] == "crashed"
+    assert trials[CAST]["measurement"]["verdict"] == "refused"
+    assert "fp32" in trials[CAST]["measurement"]["reason"]
+    assert trials["bmm/4x5x6/cast-fp16"]["measurement"]["verdict"] == "measured"
+
+
+def test_outputs_that_differ_between_processes(worker: Path, archive: Path) -> None:
+    assert run(worker, archive, do=[("repeat", CAST, "differ")]).code == 0
+    evidence = trials_of(archive)[CAST]["evidence"]
+    assert evidence["repeatable"] is False
+    assert evidence["checks"]
+
+
+def test_crash_in_a_repetition_is_a_crash(worker: Path, archive: Path) -> None:
+    assert run(worker, archive, do=[("repeat", CAST, "segv")]).code == 1
+    assert trials_of(archive)[CAST]["verdict"] == "crashed"
+
+
+def test_crash_while_inspected_leaves_the_time(worker: Path, archive: Path) -> None:
+    assert run(worker, archive, do=[("inspect", CAST, "segv")]).code == 0
+    measured = trials_of(archive)[CAST]["measurement"]
+    assert "memory" not in measured
+    assert "SIGSEGV" in measured["absent"]["memory"]
+    assert measured["time_ns"]["median"] > 0
+
+
+@pytest.mark.parametrize("what", ["garbage", "unknown-trial", "die-at-once"])
+def test_worker_that_breaks_the_protocol(worker: Path, archive: Path, what: str) -> None:
+    result = run(worker, archive, do=[("validate", what, "yes")])
+    assert result.code == 3
+    assert "worker" in result.err
+    assert not records(archive)
+    assert not journals(archive)  # nothing was finished: nothing to keep
+    result = run(worker, archive, do=[("repeat", what, "yes")])
+    assert result.code == 3
+    (journal,) = journals(archive)
+    assert f"--resume {journal}" in result.err
+    assert run_resume(journal).code == 0
+    assert len(trials_of(archive)) == 10
+
+
+def run_resume(journal: Path, **env: str) -> Result:
+    return ampgate("run", "--resume", journal, env={"FAKE_WORKER": "[]", **env})
+
+
+def test_worker_of_another_build(worker: Path, archive: Path) -> None:
+    result = run(worker, archive, FAKE_BUILD_ID="c" * 64)
+    assert result.code == 3
+    assert "build" in result.err
+    assert not journals(archive)
+
+
+def in_background(worker: Path, archive: Path) -> subprocess.Popen:
+    return subprocess.Popen(
+        [AMPGATE, "run", "--suite", "smoke", "--worker", worker, "--archive", archive],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+        env={**os.environ, "FAKE_WORKER": "[]", "FAKE_DELAY_S": "0.3"},
+    )  # fmt: skip
+
+
+def wait_for_lines(archive: Path, count: int) -> Path:
+    for _ in range(200):
+        for journal in journals(archive):
+            if len(journal.read_text().splitlines()) >= count:
+                return journal
+        time.sleep(0.05)
+    raise AssertionError("the journal does not grow")
+
+
+def test_kill_and_resume(worker: Path, archive: Path) -> None:
+    driver = in_background(worker, archive)
+    journal = wait_for_lines(archive, 5)
+    driver.kill()
+    driver.wait()
+    before = [json.loads(line) for line in journal.read_text().splitlines()]
+    finished = [line["trial"]["id"] for line in before if "trial" in line]
+    assert finished
+    with journal.open("a") as file:
+        file.write('{"trial": {"id": "torn')  # killed while writing
+    # The finished ones would crash if they ran again.
+    again = [{"phase": "validate", "id": name, "do": "abort"} for name in finished]
+    result = run_resume(journal, FAKE_WORKER=json.dumps(again))
+    assert result.code == 0, result.err
+    assert len(trials_of(archive)) == 10
+
+
+def test_resume_refuses_other_damage(worker: Path, archive: Path) -> None:
+    driver = in_background(worker, archive)
+    journal = wait_for_lines(archive, 4)
+    driver.kill()
+    driver.wait()
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join([lines[0], "{broken\n", *lines[2:]]))
+    result = run_resume(journal)
+    assert result.code == 2
+    assert "line 2" in result.err
+    journal.write_text("")
+    assert run_resume(journal).code == 2
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupt_keeps_the_journal(worker: Path, archive: Path, sent: signal.Signals, code: int) -> None:
+    driver = in_background(worker, archive)
+    journal = wait_for_lines(archive, 4)
+    driver.send_signal(sent)
+    _, err = driver.communicate(timeout=20)
+    assert driver.returncode == code
+    assert f"ampgate run --resume {journal}" in err
+    assert run_resume(journal).code == 0
+
+
+def test_bench_with_evidence(worker: Path, archive: Path, tmp_path: Path) -> None:
+    assert start("validate", worker, archive).code == 0
+    (record,) = records(archive)
+    assert all("measurement" not in trial for trial in json.loads(record.read_text())["trials"])
+
+    def bench(*arguments: str | Path, **env: str) -> Result:
+        return ampgate("bench", "--evidence", record, "--worker", worker, "--archive", tmp_path / "bench", *arguments,
+                       env={"FAKE_WORKER": "[]", **env})  # fmt: skip
+
+    result = bench()
+    assert result.code == 0, result.err
+    measured = trials_of(tmp_path / "bench")
+    assert all(trial["measurement"]["verdict"] == "measured" for trial in measured.values())
+    for arguments, field in ((["--seed", "7"], "/seed"), (["--rules", short_limit(tmp_path)], "/rules_sha256")):
+        refused = bench(*arguments)
+        assert refused.code == 1
+        assert field in refused.err
+    assert len(records(tmp_path / "bench")) == 1
+    part = bench("--case", CAST)
+    assert part.code == 0
+    latest = json.loads(records(tmp_path / "bench")[-1].read_text())
+    assert len(latest["trials"]) == 2 or len(latest["trials"]) == 10
+
+
+def test_precise_goes_on_until_narrow_or_the_budget_is_spent(worker: Path, archive: Path) -> None:
+    result = run(worker, archive, "--precise", "--case", "matmul", "--budget-s", "20")
+    assert result.code == 0, result.err
+    (record,) = records(archive)
+    content = json.loads(record.read_text())
+    (bench,) = [phase for phase in content["run"]["phases"] if phase["name"] == "bench"]
+    assert bench["ended_because"] in ("every interval is within 1 % of its value", "the time budget was spent")
+    assert content["bench"]["processes"] >= 5
+    assert len(set(content["bench"]["order_seeds"])) == content["bench"]["processes"]
+
+
+def test_environment_of_the_workers(worker: Path, archive: Path, tmp_path: Path) -> None:
+    result = run(
+        worker, archive, "--threads", "1", "--case", "bmm", FAKE_ENVIRONMENT_TO=str(tmp_path / "env.json"),
+        ONEDNN_MAX_CPU_ISA="AVX2", NVIDIA_TF32_OVERRIDE="1", OMP_PROC_BIND="true",
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    seen = json.loads((tmp_path / "env.json").read_text())
+    assert seen["OMP_NUM_THREADS"] == "1"
+    assert seen["OMP_WAIT_POLICY"] == "passive"
+    assert not {"ONEDNN_MAX_CPU_ISA", "NVIDIA_TF32_OVERRIDE", "OMP_PROC_BIND"} & set(seen)
+    (record,) = records(archive)
+    variables = json.loads(record.read_text())["environment"]["variables"]
+    assert variables["removed"]["ONEDNN_MAX_CPU_ISA"] == "AVX2"
+    assert variables["set"]["OMP_NUM_THREADS"] == "1"
+
+
+def test_precision_brings_its_baseline(worker: Path, archive: Path) -> None:
+    result = run(worker, archive, "--dry-run", "--precision", "cast-fp16,tf32", "--case", "bmm")
+    assert result.code == 0
+    assert result.out.splitlines()[:3] == ["bmm/4x5x6/fp32", "bmm/4x5x6/tf32", "bmm/4x5x6/cast-fp16"]
+    assert "3 trials" in result.out
+    assert not archive.exists()
+
+
+def test_unsupported_that_is_not_required_does_not_fail(worker: Path, archive: Path) -> None:
+    assert run(worker, archive, "--precision", "tf32", "--case", "bmm").code == 0
+    assert trials_of(archive)["bmm/4x5x6/tf32"]["verdict"] == "unsupported"
+
+
+def test_list_and_devices(worker: Path) -> None:
+    listed = ampgate("list", "--worker", worker, "--suite", "standard", "--json").json()
+    assert [case["shape"]["name"] for case in listed["cases"]] == ["8x8x8", "9x9x9"] * 2
+    assert "matmul" in ampgate("list", "--worker", worker).out
+    devices = ampgate("devices", "--worker", worker)
+    assert devices.code == 0
+    assert "no CUDA module" in devices.out
+    missing = ampgate("run", "--worker", worker, "--device", "cuda:0")
+    assert missing.code == 3
+    assert "no CUDA module" in missing.err
+
+
+def test_reproduce(worker: Path, archive: Path) -> None:
+    assert start("validate", worker, archive).code == 0
+    (record,) = records(archive)
+    same = ampgate("reproduce", record, CAST, "--worker", worker)
+    assert same.code == 0
+    assert "same bits" in same.out
+    crash = json.dumps([{"phase": "validate", "id": CAST, "do": "segv"}])
+    other = ampgate("reproduce", record, CAST, "--worker", worker, env={"FAKE_WORKER": crash})
+    assert other.code == 1
+    assert "different" in other.out
+    unknown = ampgate("reproduce", record, "matmul/4x5x6/cast-fp61", "--worker", worker)
+    assert unknown.code == 2
+    assert CAST in unknown.err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_full_archive(worker: Path, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", small], check=False).returncode != 0:
+        pytest.skip("this machine does not let us mount a tmpfs")
+    try:
+        result = run(worker, small)
+        assert result.code == 3
+        assert "space" in result.err.lower()
+        assert not records(small)
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+def test_help_is_fast() -> None:
+    best = 1.0
+    for _ in range(10):
+        begin = time.perf_counter()
+        subprocess.run([AMPGATE, "--help"], stdout=subprocess.DEVNULL, check=True)
+        best = min(best, time.perf_counter() - begin)
+    assert best <= 0.020
