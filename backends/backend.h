@@ -14,6 +14,10 @@
 #include <utility>
 #include <vector>
 
+namespace at {
+class Tensor;
+}
+
 namespace ampgate::backends {
 
 // No such device, no module, no driver. The text says what to do.
@@ -66,6 +70,8 @@ class Backend {
   virtual void synchronize() = 0;
   virtual std::unique_ptr<Timer> timer() = 0;
   virtual std::unique_ptr<MemoryMeter> memory_meter() = 0;
+  // The same as backends::digest(), computed where the tensor is.
+  virtual std::string digest(const at::Tensor& tensor) = 0;
 };
 
 // `name` is "cpu", "cuda:N" or "rocm:N". Loads the module from the folder of the running program. Throws

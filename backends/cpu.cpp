@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "backends/counting_allocator.h"
+#include "backends/digest.h"
 
 namespace ampgate::backends {
 namespace {
@@ -45,6 +46,7 @@ class CpuBackend final : public Backend {
   void synchronize() override {}  // operators on the CPU have ended when they return
   std::unique_ptr<Timer> timer() override { return std::make_unique<CpuTimer>(); }
   std::unique_ptr<MemoryMeter> memory_meter() override { return cpu_memory_meter(); }
+  std::string digest(const at::Tensor& tensor) override { return backends::digest(tensor); }
 };
 
 }  // namespace

@@ -31,7 +31,8 @@ const Module* open_library(const std::string& kind) {
     throw DeviceError(kind + ": " + path.string() + " cannot be loaded (" + dlerror() +
                       "); install the libraries of LibTorch's " + kind + " build, or use --device cpu");
   }
-  const auto* module = static_cast<const Module*>(dlsym(library, kModuleSymbol));
+  const auto entry = reinterpret_cast<const Module* (*)()>(dlsym(library, kModuleSymbol));
+  const Module* const module = entry == nullptr ? nullptr : entry();
   if (module == nullptr || module->abi != module_abi()) {
     throw DeviceError(kind + ": " + path.string() +
                       " is of another build; build and install all of ampgate again");

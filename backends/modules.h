@@ -10,13 +10,14 @@
 
 namespace ampgate::backends {
 
-// What a module exports as `kModuleSymbol`. `abi` is checked before anything else is called.
 struct Module {
-  const char* abi;                                       // as module_abi() of the program that loads it
+  const char* abi;                                       // module_abi() of the module's build
   std::int64_t (*device_count)();                        // 0 without a driver; never throws
-  std::unique_ptr<Backend> (*open)(std::int64_t index);  // throws DeviceError
+  std::unique_ptr<Backend> (*open)(std::int64_t index);  // index < device_count(); throws DeviceError
 };
 
+// The one symbol of a module: a function `const Module* ampgate_backend_module()` with C linkage. `abi` is
+// compared before anything else is called.
 inline constexpr const char* kModuleSymbol = "ampgate_backend_module";
 
 // Build id and LibTorch version: classes are passed across, so both sides must come from one build.

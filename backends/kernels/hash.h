@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define AMPGATE_HOST_DEVICE __host__ __device__
@@ -48,6 +49,32 @@ AMPGATE_HOST_DEVICE inline Lanes mix_word(std::uint64_t word, std::uint64_t posi
 AMPGATE_HOST_DEVICE inline void add(Lanes& sum, const Lanes& term) {
   sum.first += term.first;
   sum.second += term.second;
+}
+
+AMPGATE_HOST_DEVICE inline std::uint64_t word_count(std::uint64_t bytes) {
+  return bytes / 8 + (bytes % 8 != 0);
+}
+
+// The sum over the words begin, begin + stride, ... below end, of the `bytes` bytes at `data`. They need no
+// alignment.
+AMPGATE_HOST_DEVICE inline Lanes sum_words(const void* data, std::uint64_t bytes, std::uint64_t begin,
+                                           std::uint64_t end, std::uint64_t stride) {
+  const auto* const base = static_cast<const unsigned char*>(data);
+  const std::uint64_t whole = bytes / 8;
+  const std::uint64_t whole_end = end < whole ? end : whole;
+  Lanes sum;
+  std::uint64_t position = begin;
+  for (; position < whole_end; position += stride) {
+    std::uint64_t word;
+    memcpy(&word, base + position * 8, 8);
+    add(sum, mix_word(word, position));
+  }
+  if (position == whole && position < end) {
+    std::uint64_t word = 0;
+    memcpy(&word, base + whole * 8, bytes % 8);
+    add(sum, mix_word(word, whole));
+  }
+  return sum;
 }
 
 // Takes one number of the header (type, sizes) into account; here the order counts.

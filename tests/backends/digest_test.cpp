@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "backends/backend.h"
 #include "backends/kernels/hash.h"
 
 namespace ampgate::backends {
@@ -90,9 +91,32 @@ TEST(Digest, ResolvesLazyConjugates) {
   EXPECT_NE(digest(tensor.conj()), digest(tensor));
 }
 
+TEST(Digest, OfABackendIsTheSame) {
+  const at::Tensor tensor = at::arange(101, at::kHalf).slice(0, 1);
+  EXPECT_EQ(open("cpu")->digest(tensor), digest(tensor));
+}
+
 TEST(Digest, RefusesWhatIsNotDense) {
   EXPECT_THROW(digest(at::Tensor()), std::invalid_argument);
   EXPECT_THROW(digest(at::eye(3).to_sparse()), std::invalid_argument);
+}
+
+// As GPU threads share the words: thread t takes t, t + threads, ...
+TEST(Hash, SumsOfStridedPartsAreTheWhole) {
+  std::vector<unsigned char> data(8 * 37 + 3);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<unsigned char>(i * 37 + 11);
+  for (const std::uint64_t bytes : {0U, 1U, 7U, 8U, 9U, 296U, 299U}) {
+    const std::uint64_t words = hash::word_count(bytes);
+    const hash::Lanes whole = hash::sum_words(data.data(), bytes, 0, words, 1);
+    for (const std::uint64_t threads : {1U, 2U, 5U, 64U}) {
+      hash::Lanes sum;
+      for (std::uint64_t thread = 0; thread < threads; ++thread) {
+        hash::add(sum, hash::sum_words(data.data(), bytes, thread, words, threads));
+      }
+      EXPECT_EQ(sum.first, whole.first) << bytes << " bytes, " << threads << " threads";
+      EXPECT_EQ(sum.second, whole.second) << bytes << " bytes, " << threads << " threads";
+    }
+  }
 }
 
 // The lanes of a position: half of the output bits change, on average, with each input bit.

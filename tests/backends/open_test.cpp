@@ -1,9 +1,11 @@
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <thread>
 
 #include "backends/backend.h"
@@ -60,13 +62,58 @@ TEST(Open, SaysThatAModuleIsMissing) {
   EXPECT_NE(error_of("rocm:0").find("-DAMPGATE_ROCM=ON"), std::string::npos);
 }
 
+// A folder of its own with a file named like the ROCm module.
+class FakeModule {
+ public:
+  FakeModule() : folder_(fs::temp_directory_path() / ("ampgate-open-test-" + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+  }
+  ~FakeModule() { fs::remove_all(folder_); }
+  FakeModule(const FakeModule&) = delete;
+  FakeModule& operator=(const FakeModule&) = delete;
+  const fs::path& folder() const { return folder_; }
+  fs::path file() const { return folder_ / "libampgate-rocm.so"; }
+
+ private:
+  fs::path folder_;
+};
+
 TEST(Open, SaysThatAModuleCannotBeLoaded) {
-  const fs::path folder = fs::temp_directory_path() / ("ampgate-open-test-" + std::to_string(getpid()));
-  fs::create_directories(folder);
-  std::ofstream(folder / "libampgate-rocm.so") << "no library";
-  const ModuleFolder modules(folder);
+  const FakeModule fake;
+  std::ofstream(fake.file()) << "no library";
+  const ModuleFolder modules(fake.folder());
   EXPECT_NE(error_of("rocm:0").find("cannot be loaded"), std::string::npos) << error_of("rocm:0");
-  fs::remove_all(folder);
+}
+
+TEST(Open, RefusesAModuleOfAnotherBuild) {
+  const FakeModule fake;
+  Dl_info math{};  // any library without our symbol
+  ASSERT_NE(dladdr(dlsym(RTLD_DEFAULT, "cos"), &math), 0);
+  fs::create_symlink(fs::canonical(math.dli_fname), fake.file());
+  const ModuleFolder modules(fake.folder());
+  EXPECT_NE(error_of("rocm:0").find("of another build"), std::string::npos) << error_of("rocm:0");
+}
+
+// The real module, where it was built. In a process of its own, since it loads LibTorch's CUDA libraries.
+TEST(Open, CudaModuleLoadsAndFindsDevicesOrSaysWhyNot) {
+  const fs::path root = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "libexec/ampgate";
+  fs::path folder;
+  if (fs::exists(root)) {
+    for (const auto& entry : fs::directory_iterator(root)) {
+      if (fs::exists(entry.path() / "libampgate-cuda.so")) folder = entry.path();
+    }
+  }
+  if (folder.empty()) GTEST_SKIP() << "no CUDA module in " << root;
+  const auto answer = [&] {
+    const ModuleFolder modules(folder);
+    const std::string error = error_of("cuda:0");
+    if (error.find("no device, or no driver") != std::string::npos) return 0;
+    std::cerr << error;
+    if (!error.empty()) return 1;
+    return error_of("cuda:1000").find("there are only") == std::string::npos ? 2 : 0;
+  };
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(answer()), testing::ExitedWithCode(0), "");
 }
 
 TEST(Probe, NamesEveryBackendAndNeverThrows) {

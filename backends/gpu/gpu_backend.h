@@ -1,0 +1,27 @@
+// A GPU as a backend, for CUDA and ROCm alike: LibTorch's accelerator-neutral interface, and our kernels for
+// the rest. AMPGATE_GPU_KIND ("cuda", "rocm") is defined by the module that this is compiled into.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "backends/backend.h"
+
+namespace ampgate::backends::gpu {
+
+// Both builds of LibTorch call their device CUDA.
+inline constexpr c10::DeviceType kDeviceType = c10::kCUDA;
+
+// Throws DeviceError when the device cannot be used.
+std::unique_ptr<Backend> open_gpu(std::int64_t index);
+
+// Two events on the current stream around what is timed.
+std::unique_ptr<Timer> gpu_timer(c10::DeviceIndex index);
+
+// From the statistics of LibTorch's caching allocator, in bytes as it rounds them. begin() resets the
+// allocator's peak: one meter at a time.
+std::unique_ptr<MemoryMeter> gpu_memory_meter(c10::DeviceIndex index);
+
+Identity gpu_identity(c10::DeviceIndex index);
+
+}  // namespace ampgate::backends::gpu

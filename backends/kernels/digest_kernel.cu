@@ -1,0 +1,41 @@
+#include "backends/kernels/digest_kernel.h"
+#include "backends/kernels/gpu_runtime.h"
+
+namespace ampgate::backends::kernels {
+namespace {
+
+constexpr unsigned kThreads = 256;  // a power of two, for the halving below
+constexpr std::uint64_t kMostBlocks = 2048;
+using Word = unsigned long long;  // what atomicAdd takes
+
+__global__ void sum_kernel(const void* data, std::uint64_t bytes, Word* first, Word* second) {
+  __shared__ hash::Lanes sums[kThreads];
+  const std::uint64_t thread = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::uint64_t threads = std::uint64_t{gridDim.x} * kThreads;
+  sums[threadIdx.x] = hash::sum_words(data, bytes, thread, hash::word_count(bytes), threads);
+  for (unsigned half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) hash::add(sums[threadIdx.x], sums[threadIdx.x + half]);
+  }
+  if (threadIdx.x == 0) {
+    atomicAdd(first, static_cast<Word>(sums[0].first));
+    atomicAdd(second, static_cast<Word>(sums[0].second));
+  }
+}
+
+}  // namespace
+
+const char* digest_bytes(const void* data, std::uint64_t bytes, hash::Lanes* lanes, void* stream) {
+  const auto queue = static_cast<gpu::Stream>(stream);
+  if (const auto error = AMPGATE_GPU(MemsetAsync)(lanes, 0, sizeof *lanes, queue); error != gpu::kSuccess) {
+    return gpu::text_of(error);
+  }
+  if (bytes == 0) return "";
+  const std::uint64_t wanted = (hash::word_count(bytes) + kThreads - 1) / kThreads;
+  const auto blocks = static_cast<unsigned>(wanted < kMostBlocks ? wanted : kMostBlocks);
+  sum_kernel<<<blocks, kThreads, 0, queue>>>(data, bytes, reinterpret_cast<Word*>(&lanes->first),
+                                             reinterpret_cast<Word*>(&lanes->second));
+  return gpu::text_of(AMPGATE_GPU(GetLastError)());
+}
+
+}  // namespace ampgate::backends::kernels
