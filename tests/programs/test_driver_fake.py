@@ -100,7 +100,7 @@ def test_answer_alone_and_json_alone(worker: Path, archive: Path) -> None:
     result = run(worker, archive, "--json")
     assert result.code == 0
     assert result.json()["answer"] == quiet.out.splitlines()
-    assert result.out == records(archive)[-1].read_text()
+    assert result.out in [record.read_text() for record in records(archive)]
 
 
 @pytest.mark.parametrize("no_colour", [False, True])
@@ -311,8 +311,8 @@ def test_bench_with_evidence(worker: Path, archive: Path, tmp_path: Path) -> Non
     assert len(records(tmp_path / "bench")) == 1
     part = bench("--case", CAST)
     assert part.code == 0
-    latest = json.loads(records(tmp_path / "bench")[-1].read_text())
-    assert len(latest["trials"]) == 2 or len(latest["trials"]) == 10
+    sizes = [len(json.loads(record.read_text())["trials"]) for record in records(tmp_path / "bench")]
+    assert sorted(sizes) == [2, 10]
 
 
 def test_precise_goes_on_until_narrow_or_the_budget_is_spent(worker: Path, archive: Path) -> None:
