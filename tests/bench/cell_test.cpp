@@ -1,6 +1,7 @@
 #include "bench/cell.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include "bench/schedule.h"

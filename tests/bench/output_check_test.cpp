@@ -1,5 +1,8 @@
 #include "bench/output_check.h"
 
+#include <ATen/ops/arange.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include <limits>
