@@ -1,4 +1,5 @@
-// What an error bound must know about an operator, as plain data. validate/bounds/<family>.cpp turns it into E.
+// What an error bound must know about an operator, as plain data. validate/bounds/<family>.cpp turns it into
+// E.
 #pragma once
 
 #include <cstddef>
@@ -9,26 +10,27 @@ namespace ampgate::cases {
 
 // A family is one formula for E. Bounds find the operands by the names that the case gives its tensors:
 enum class Family {
-  kExact,         // moves values, no arithmetic: E = 0 (embedding)
-  kInnerProduct,  // linear in each of its operands; `reduced` says along which axes they are multiplied and summed
-  kSum,           // "x" summed over `dims`
-  kMean,          // "x" averaged over `dims`
-  kCumsum,        // prefix sums of "x" along dims[0]
-  kLayerNorm,     // "x", "weight", "bias" over the last dims.size() dimensions; eps
-  kRmsNorm,       // "x", "weight"; eps
-  kGroupNorm,     // "x" (N, C, ...), "weight", "bias"; groups, eps
-  kBatchNormEval, // "x" (N, C, ...), "mean", "variance", "weight", "bias"; eps
-  kSoftmax,       // "x" along dims[0]
-  kLogSoftmax,    // "x" along dims[0]
-  kCrossEntropy,  // "x" (N, C), "target" (N), mean over N
-  kGeluErf,       // "x"
-  kGeluTanh,      // "x"
-  kSilu,          // "x"
-  kExp,           // "x"
-  kAttention,     // "query", "key", "value" (B, H, L, D); scale 1/sqrt(D), no mask
-  kIndexAdd,      // "self", "index", "source" along dims[0]
-  kModel,         // no a-priori bound: replay with random rounding
-  kUnknown,       // error-ratio rule
+  kExact,          // moves values, no arithmetic: E = 0 (embedding)
+  kInnerProduct,   // linear in each of its operands; `reduced` says along which axes they are multiplied and
+                   // summed
+  kSum,            // "x" summed over `dims`
+  kMean,           // "x" averaged over `dims`
+  kCumsum,         // prefix sums of "x" along dims[0]
+  kLayerNorm,      // "x", "weight", "bias" over the last dims.size() dimensions; eps
+  kRmsNorm,        // "x", "weight"; eps
+  kGroupNorm,      // "x" (N, C, ...), "weight", "bias"; groups, eps
+  kBatchNormEval,  // "x" (N, C, ...), "mean", "variance", "weight", "bias"; eps
+  kSoftmax,        // "x" along dims[0]
+  kLogSoftmax,     // "x" along dims[0]
+  kCrossEntropy,   // "x" (N, C), "target" (N), mean over N
+  kGeluErf,        // "x"
+  kGeluTanh,       // "x"
+  kSilu,           // "x"
+  kExp,            // "x"
+  kAttention,      // "query", "key", "value" (B, H, L, D); scale 1/sqrt(D), no mask
+  kIndexAdd,       // "self", "index", "source" along dims[0]
+  kModel,          // no a-priori bound: replay with random rounding
+  kUnknown,        // error-ratio rule
 };
 
 // Dimension `dim` of the State's tensor number `tensor`.
@@ -41,7 +43,10 @@ struct BoundSpec {
   Family family = Family::kUnknown;
   std::int64_t length = 1;           // K or n: how many terms are added up for one output element, at most
   std::vector<std::int64_t> dims{};  // reduced or normalised dimensions of "x"
-  std::vector<Axis> reduced{};       // kInnerProduct: the axes that are multiplied and summed, all of one length
+  std::vector<Axis> reduced{};  // kInnerProduct: the axes that are multiplied and summed, all of one length
+  // kInnerProduct: into how many partial sums known 16-bit kernels split one output, storing each in 16 bit
+  // (a transposed convolution that adds up its taps). Their error is allowed as `suspect`, never as a pass.
+  std::int64_t stored_partials = 1;
   std::int64_t groups = 1;
   double eps = 0.0;
 };

@@ -1,6 +1,7 @@
 #include "validate/oracle.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <stdexcept>
 

@@ -1,7 +1,10 @@
-// o = softmax(q·kᵀ/√D)·v, without a mask. E = λ·(u_P/2)·‖p∘v‖₂ + u32·λ√n·A + Σ_k p_k δ_k (|v_k| + |o|):
-// rounding of the probabilities where they are stored in 16 bit for the second product (independent of each
-// other, hence the 2-norm: a form A·u_P would hide a dropped key), the sums over n keys with A = Σ p|v|, and
-// what an error δ_k of a score does.
+// o = softmax(q·kᵀ/√D)·v, without a mask. E = λ·u_P·‖p∘v‖₂ + u32·λ√n·A + Σ_k p_k δ_k (|v_k| + |o|):
+// - rounding of the probabilities, in the type in which the second product takes them (u_P): errors of about
+// 0.42·u_P·p,
+//   independent of each other, hence the 2-norm. A form A·u_P would hide a dropped key; half of this one was
+//   exceeded by one output in 17 million of a correct BF16 kernel.
+// - the sums over n keys, A = Σ p|v|,
+// - what an error δ_k of a score does to its probability and to the sum that they are divided by.
 #include <cmath>
 
 #include "validate/bounds/common.h"
@@ -45,7 +48,7 @@ at::Tensor rows_error(const BoundContext& context, const at::Tensor& query, cons
 
   const double unit_p = is_16_bit(context.output_type) ? unit_of(context.output_type) : kUnitFp32;
   const double sums = kUnitFp32 * rules.lambda * std::sqrt(static_cast<double>(key.size(0)));
-  at::Tensor error = at::matmul(p.square(), value.square()).sqrt_().mul_(rules.lambda * unit_p / 2.0);
+  at::Tensor error = at::matmul(p.square(), value.square()).sqrt_().mul_(rules.lambda * unit_p);
   error.add_(at::matmul(p, magnitude), sums);
   return error.add_(at::matmul(weighted, magnitude)).add_(output.mul_(weighted.sum(-1, true)));
 }
@@ -74,7 +77,7 @@ Bound attention(const BoundContext& context, std::size_t output) {
   Bound bound;
   bound.error = error.view_as(context.oracle[output]);
   bound.criterion = "attention bound";
-  bound.source = "lambda u_P/2 ||p v||_2 + u32 lambda sqrt n sum p|v| + sum p delta (|v| + |o|)";
+  bound.source = "lambda u_P ||p v||_2 + u32 lambda sqrt n sum p|v| + sum p delta (|v| + |o|)";
   return bound;
 }
 

@@ -1,6 +1,7 @@
 #include "validate/bounds.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <stdexcept>
 

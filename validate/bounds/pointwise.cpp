@@ -6,11 +6,12 @@
 namespace ampgate::validate::bounds {
 
 // x/2·(1 + erf(x/√2)): the sum cancels in the negative tail, so the error is relative to x, not to y.
+// BF16 kernels take subnormal results for zero.
 Bound gelu_erf(const BoundContext& context, std::size_t /*output*/) {
   Bound bound;
-  bound.error = operand(context, "x").abs().mul_(6.0 * kUnitFp32);
+  bound.error = operand(context, "x").abs().mul_(6.0 * kUnitFp32).add_(kSmallestNormal);
   bound.criterion = "gelu bound";
-  bound.source = "6 u32 |x|";
+  bound.source = "6 u32 |x| + 2^-126";
   return bound;
 }
 
@@ -32,6 +33,9 @@ Bound silu(const BoundContext& context, std::size_t output) {
   return bound;
 }
 
+// Largest error before rounding, in u32, on an AVX-512 CPU: 0.45 over all FP16 inputs, 0 over all BF16
+// inputs, 0.06 over every 499th FP32 input. c leaves room for devices whose exponential is good to two units
+// in the last place.
 Bound exp(const BoundContext& context, std::size_t output) {
   Bound bound;
   bound.error = context.oracle[output].abs().mul_(context.rules.bounds.c * kUnitFp32).add_(kSmallestNormal);
