@@ -49,15 +49,18 @@ at::Tensor generate(at::IntArrayRef sizes, at::ScalarType type, const Function& 
   return result;
 }
 
-// Twelve uniform 16-bit integers have a sum with mean 12 * 65535 / 2 and a standard deviation of 2^16 (1 -
-// 2^-33). The sum has 19 bits and a sign, so the result is exact.
+// Twelve uniform 21-bit integers: their sum has mean 12 (2^21 - 1) / 2, a standard deviation of 2^21 (1 -
+// 2^-43) and, less the mean, 24 bits, so that the result is exact and fills the whole significand of FP32.
 float normal_value(std::uint64_t stream, std::uint64_t index, float scale) {
-  std::int32_t sum = -12 * 65535 / 2;
-  for (std::uint64_t part = 0; part < 3; ++part) {
-    const std::uint64_t bits = word(stream, 3 * index + part);
-    for (int shift = 0; shift < 64; shift += 16) sum += static_cast<std::int32_t>((bits >> shift) & 0xFFFF);
+  constexpr int kBits = 21;
+  constexpr std::uint64_t kMask = (1u << kBits) - 1;
+  std::int32_t sum = -6 * static_cast<std::int32_t>(kMask);
+  for (std::uint64_t part = 0; part < 4; ++part) {
+    const std::uint64_t bits = word(stream, 4 * index + part);
+    const std::uint64_t pieces = (bits & kMask) + ((bits >> kBits) & kMask) + ((bits >> (2 * kBits)) & kMask);
+    sum += static_cast<std::int32_t>(pieces);
   }
-  return static_cast<float>(sum) * (scale * 0x1p-16f);
+  return static_cast<float>(sum) * (scale * 0x1p-21f);
 }
 
 float zero_value(std::uint64_t, std::uint64_t index) { return index % 2 == 0 ? 0.0f : -0.0f; }

@@ -68,7 +68,7 @@ Facts facts(const Shape& shape) {
 const Registration registration{{
     .name = "digits_classifier",
     .dims = {"batch"},
-    .suites = {{"smoke", {{16}}}, {"standard", {{512}}}, {"large", {{16384}}}},
+    .suites = {{"smoke", {{16}}}, {"standard", {{256}}}, {"large", {{16384}}}},
     .outputs = {"scores"},
     .setup = setup,
     .run = run,

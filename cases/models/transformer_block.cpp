@@ -108,7 +108,7 @@ Facts facts(const Shape& shape) {
 const Registration registration{{
     .name = "transformer_block",
     .dims = {"batch", "length", "width"},
-    .suites = {{"smoke", {{2, 11, 32}}}, {"standard", {{4, 128, 256}}}, {"large", {{16, 2048, 1024}}}},
+    .suites = {{"smoke", {{2, 11, 32}}}, {"standard", {{2, 64, 256}}}, {"large", {{16, 2048, 1024}}}},
     .outputs = {"out"},
     .setup = setup,
     .run = block<fused_attention>,

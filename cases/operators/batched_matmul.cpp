@@ -12,7 +12,7 @@ const Registration registration{{
     .name = "batched_matmul",
     .dims = {"batch", "m", "n", "k"},
     .suites = {{"smoke", {{3, 17, 9, 33}}},
-               {"standard", {{16, 256, 256, 256}}},
+               {"standard", {{8, 128, 128, 64}}},
                {"large", {{64, 1024, 1024, 1024}}}},
     .outputs = {"out"},
     .setup = [](const Shape& shape, const Fill& fill) -> State {

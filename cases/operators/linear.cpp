@@ -12,7 +12,7 @@ enum : std::size_t { kX, kWeight };
 const Registration registration{{
     .name = "linear",
     .dims = {"rows", "in", "out"},
-    .suites = {{"smoke", {{7, 33, 19}}}, {"standard", {{128, 1024, 4096}}}, {"large", {{8192, 4096, 16384}}}},
+    .suites = {{"smoke", {{7, 33, 19}}}, {"standard", {{64, 1024, 1024}}}, {"large", {{8192, 4096, 16384}}}},
     .outputs = {"out"},
     .setup = [](const Shape& shape, const Fill& fill) -> State {
       return {{{"x", fill.normal("x", {shape["rows"], shape["in"]})},

@@ -12,8 +12,8 @@ const Registration registration{{
     .name = "matmul",
     .dims = {"m", "n", "k"},
     .suites = {{"smoke", {{65, 33, 100}}},
-               {"standard", {{512, 512, 512}, {1024, 1024, 1024}}},
-               {"large", {{4096, 4096, 4096}, {8192, 8192, 8192}}}},
+               {"standard", {{256, 256, 256}, {512, 512, 512}}},
+               {"large", {{1024, 1024, 1024}, {4096, 4096, 4096}, {8192, 8192, 8192}}}},
     .outputs = {"out"},
     .setup = [](const Shape& shape, const Fill& fill) -> State {
       return {{{"a", fill.normal("a", {shape["m"], shape["k"]})},

@@ -32,10 +32,10 @@ const Fill kFill = fill_of(FillKind::kOrdinary);
 TEST(Fills, NormalHasTheGoldenValues) {
   const at::Tensor x = kFill.normal("a", {1001});
   const float* data = x.const_data_ptr<float>();
-  EXPECT_EQ(data[0], 22882.0f / 65536);
-  EXPECT_EQ(data[1], 80176.0f / 65536);
-  EXPECT_EQ(data[2], -36761.0f / 65536);
-  EXPECT_EQ(data[1000], 27700.0f / 65536);
+  EXPECT_EQ(data[0], 59992.0f / 2097152);
+  EXPECT_EQ(data[1], 191203.0f / 2097152);
+  EXPECT_EQ(data[2], -1332104.0f / 2097152);
+  EXPECT_EQ(data[1000], -3837397.0f / 2097152);
 }
 
 TEST(Fills, UniformHasTheGoldenValues) {
