@@ -8,6 +8,10 @@
 #include <cstdint>
 #include <cstring>
 
+#if defined(__HIPCC__)
+#include <hip/hip_runtime.h>  // there __host__ is a macro of the runtime
+#endif
+
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define AMPGATE_HOST_DEVICE __host__ __device__
 #else
