@@ -23,14 +23,17 @@ Trial::Trial(const cases::Case& definition_, const std::vector<std::int64_t>& si
   inputs = rounded_inputs(definition, original, prepared, precision, outputs[0].scalar_type());
   oracle = validate::oracle(definition, inputs.state);
   bound = error_bound(
-      {definition, facts.bound, inputs.state, oracle, inputs.operand_type, outputs[0].scalar_type(), rules}, 0);
+      {definition, facts.bound, inputs.state, oracle, inputs.operand_type, outputs[0].scalar_type(), rules},
+      0);
 }
 
 Trial::Trial(const std::string& name, const std::vector<std::int64_t>& sizes, std::string_view precision,
              std::uint64_t seed, cases::FillKind fill)
     : Trial(cases::registry().at(name), sizes, precision, seed, fill) {}
 
-at::Tensor Trial::rounded_oracle() const { return precision::round_tensor(oracle[0], outputs[0].scalar_type()); }
+at::Tensor Trial::rounded_oracle() const {
+  return precision::round_tensor(oracle[0], outputs[0].scalar_type());
+}
 
 std::string describe(const Comparison& c) {
   std::ostringstream text;
@@ -38,7 +41,8 @@ std::string describe(const Comparison& c) {
        << " between " << c.between << " nan " << c.nan_mismatch << " inf " << c.inf_mismatch << " ill "
        << c.ill_conditioned << " margin " << c.margin << " at [";
   for (const auto i : c.position) text << ' ' << i;
-  text << " ] expected " << c.expected << " actual " << c.actual << " bound " << c.bound << " ulp " << c.max_ulp;
+  text << " ] expected " << c.expected << " actual " << c.actual << " bound " << c.bound << " ulp "
+       << c.max_ulp;
   return text.str();
 }
 
