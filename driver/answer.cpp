@@ -99,12 +99,14 @@ void add_failures(const Json& record, const results::Rules& rules, std::vector<s
   const auto note = [&](const std::string& verdict, const std::string& reason, const std::string& id) {
     auto& ids = failures[{verdict, reason}];
     if (ids.empty()) order.emplace_back(verdict, reason);
-    ids.push_back(id);
+    if (ids.empty() || ids.back() != id) ids.push_back(id);
   };
   for (const auto& trial : record.at("trials")) {
     const auto id = trial.at("id").get<std::string>();
     const auto verdict = trial.at("verdict").get<std::string>();
-    if (!results::opens_gate(results::verdict_from(verdict), rules.suspect_opens_gate)) {
+    if (verdict == "baseline-invalid" && trial.at("precision") != "fp32") {
+      note(verdict, "fp32 failed, so nothing else of the case can be judged", name_of(trial));
+    } else if (!results::opens_gate(results::verdict_from(verdict), rules.suspect_opens_gate)) {
       note(verdict, trial.at("reason").get<std::string>(), id);
     }
     const Json measurement = trial.value("measurement", Json::object());

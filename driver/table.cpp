@@ -47,7 +47,7 @@ Colour colour_of(const std::string& word) {
 
 std::string margin(const Json& trial) {
   const Json accuracy = trial.value("accuracy", Json::object());
-  const Json kernel = accuracy.value("kernel_error", Json::object());
+  const Json kernel = accuracy.value("kernel_error", Json());  // null where nothing was compared
   const auto found = kernel.find("margin");
   if (found == kernel.end()) return "-";
   if (found->is_string()) return found->get<std::string>();

@@ -51,7 +51,7 @@ Json bench_section(const RunData& run) {
   Json section{{"processes", run.bench.size()}, {"looks", looks(run)}, {"order_seeds", Json::array()}};
   double timed = 0, wall = 0;
   for (const auto& process : run.bench) {
-    section["order_seeds"].push_back(process.value("order_seed", 0));
+    section["order_seeds"].push_back(process.value("order_seed", std::uint64_t{0}));
     timed += process.value("timed_ns", 0.0);
     wall += process.value("wall_ns", 0.0);
   }

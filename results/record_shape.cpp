@@ -81,7 +81,9 @@ void check_measurement(const Checker& check, const Json& trial, const std::strin
 void check_accuracy(const Checker& check, const Json& trial, const std::string& pointer) {
   if (!trial.contains("accuracy")) return;
   const Json& accuracy = check.object(trial, pointer, "accuracy");
-  if (accuracy.contains("kernel_error")) check.object(accuracy, pointer + "/accuracy", "kernel_error");
+  const Json kernel = accuracy.value("kernel_error", Json());
+  if (!kernel.is_null() && !kernel.is_object())
+    check.fail(pointer + "/accuracy/kernel_error", "must be object");
 }
 
 void check_trial(const Checker& check, const Json& trial, const std::string& pointer) {

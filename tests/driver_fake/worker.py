@@ -59,12 +59,21 @@ def misbehave(what: str) -> None:
 def evidence(plan: dict, trial: dict) -> dict:
     shape = "x".join(map(str, trial["shape"]))
     return {
-        "device": DEVICE, "libtorch": {"version": "fake"}, "build_id": BUILD_ID, "settings": {"threads": "1"},
-        "case": trial["case"], "shape": shape, "precision": trial["precision"], "seed": plan["seed"],
-        "rules_sha256": plan["rules_sha256"], "inputs": {"a": digest(plan["seed"], trial["case"], shape)}, "weights": {},
-        "outputs": {"out": digest(plan["seed"], trial["id"])}, "operators": [],
+        "device": DEVICE,
+        "libtorch": {"version": "fake"},
+        "build_id": BUILD_ID,
+        "settings": {"threads": "1"},
+        "case": trial["case"],
+        "shape": shape,
+        "precision": trial["precision"],
+        "seed": plan["seed"],
+        "rules_sha256": plan["rules_sha256"],
+        "inputs": {"a": digest(plan["seed"], trial["case"], shape)},
+        "weights": {},
+        "outputs": {"out": digest(plan["seed"], trial["id"])},
+        "operators": [],
         "checks": [{"output": "out", "positions": [0], "low": [1.0], "high": [1.1]}],
-    }  # fmt: skip
+    }
 
 
 def validate(plan: dict) -> None:
@@ -86,13 +95,25 @@ def validate(plan: dict) -> None:
         dims = dict(zip("mnk", trial["shape"], strict=False))
         bad = what or ("unsupported" if trial["precision"] == "tf32" else "pass")
         send(
-            "trial_finished", id=trial["id"], case=trial["case"], shape={"name": shape, "dims": dims},
-            precision=trial["precision"], verdict=bad, reason="" if bad == "pass" else reason,
-            accuracy={"kernel_error": {"criterion": "fake", "margin": 0.25}, "repeatable_in_process": True}, decisions={},
+            "trial_finished",
+            id=trial["id"],
+            case=trial["case"],
+            shape={"name": shape, "dims": dims},
+            precision=trial["precision"],
+            verdict=bad,
+            reason="" if bad == "pass" else reason,
+            accuracy={
+                "kernel_error": {"criterion": "fake", "output": "out", "elements": 20, "margin": 0.25},
+                "repeatable_in_process": True,
+            },
+            decisions={},
             findings=[{"input": "large", "shape": "4x4", "verdict": "nonfinite", "text": "overflow"}]
-            if trial["precision"].endswith("fp16") else [],
-            operators=[], facts={"flops": 2.0e6, "bytes": 1000.0, "meaning": "values"}, evidence=evidence(plan, trial),
-        )  # fmt: skip
+            if trial["precision"].endswith("fp16")
+            else [],
+            operators=[],
+            facts={"flops": 2.0e6, "bytes": 1000.0, "meaning": "values"},
+            evidence=evidence(plan, trial),
+        )
 
 
 def repeat(plan: dict) -> None:
@@ -101,7 +122,11 @@ def repeat(plan: dict) -> None:
         what = requested("repeat", trial["id"])
         misbehave(what)
         value = digest(plan["seed"], trial["id"], plan["process"] if what == "differ" else "")
-        send("trial_finished", id=trial["id"], outputs={"out": value if what == "differ" else digest(plan["seed"], trial["id"])})
+        send(
+            "trial_finished",
+            id=trial["id"],
+            outputs={"out": value if what == "differ" else digest(plan["seed"], trial["id"])},
+        )
 
 
 def bench(plan: dict) -> None:
@@ -123,34 +148,66 @@ def bench(plan: dict) -> None:
                 misbehave(requested("bench", trial["id"]) if block == 1 else "")
                 jitter = 1 + 0.01 * ((settings["order_seed"] + 7 * block + 3 * order) % 11) / 11
                 time_ns = TIMES[trial["precision"]] * 10 * jitter
-                send("sample", id=trial["id"], process=plan["process"], block=block, order=order, calls=10,
-                     time_ns=time_ns, page_faults=0)  # fmt: skip
+                send(
+                    "sample",
+                    id=trial["id"],
+                    process=plan["process"],
+                    block=block,
+                    order=order,
+                    calls=10,
+                    time_ns=time_ns,
+                    page_faults=0,
+                )
             send("heartbeat")
         for trial in trials:
             what = requested("bench", trial["id"])
             verdict = "output-changed" if what == "output-changed" else "measured"
             if trial["id"] not in refused:
-                send("trial_finished", id=trial["id"], verdict=verdict, reason="" if verdict == "measured" else "it changed",
-                     calls_per_cell=10, output_check="digest" if trial["evidence"]["repeatable"] else "bounds")  # fmt: skip
+                send(
+                    "trial_finished",
+                    id=trial["id"],
+                    verdict=verdict,
+                    reason="" if verdict == "measured" else "it changed",
+                    calls_per_cell=10,
+                    output_check="digest" if trial["evidence"]["repeatable"] else "bounds",
+                )
 
 
 def inspect(plan: dict) -> None:
     for trial in plan["trials"]:
         send("trial_started", id=trial["id"])
         misbehave(requested("inspect", trial["id"]))
-        send("trial_finished", id=trial["id"], verdict="measured", reason="",
-             memory={"peak_bytes": 123456, "allocations": 2, "retained_bytes": 0, "resident_growth_bytes": 0},
-             audit={"operators": [], "problems": []})  # fmt: skip
+        send(
+            "trial_finished",
+            id=trial["id"],
+            verdict="measured",
+            reason="",
+            memory={"peak_bytes": 123456, "allocations": 2, "retained_bytes": 0, "resident_growth_bytes": 0},
+            audit={"operators": [], "problems": []},
+        )
 
 
 def manifest() -> dict:
     cases = [
-        {"name": name, "model": False, "dims": ["m", "n", "k"], "shape_prefix": "", "outputs": ["out"], "unsupported": {},
-         "suites": {"smoke": [[4, 5, 6]], "standard": [[8, 8, 8], [9, 9, 9]]}}
+        {
+            "name": name,
+            "model": False,
+            "dims": ["m", "n", "k"],
+            "shape_prefix": "",
+            "outputs": ["out"],
+            "unsupported": {},
+            "suites": {"smoke": [[4, 5, 6]], "standard": [[8, 8, 8], [9, 9, 9]]},
+        }
         for name in ("bmm", "matmul")
-    ]  # fmt: skip
-    return {"ampgate_manifest": 1, "build_id": "b" * 64, "libtorch": "fake", "cases": cases, "precisions": PRECISIONS,
-            "suites": ["smoke", "standard", "large"]}  # fmt: skip
+    ]
+    return {
+        "ampgate_manifest": 1,
+        "build_id": "b" * 64,
+        "libtorch": "fake",
+        "cases": cases,
+        "precisions": PRECISIONS,
+        "suites": ["smoke", "standard", "large"],
+    }
 
 
 def main() -> None:
@@ -166,7 +223,13 @@ def main() -> None:
     if requested(plan["phase"], "die-at-once"):
         os._exit(7)
     send("hello", worker="fake", build_id=BUILD_ID, pid=os.getpid())
-    send("environment", device=DEVICE, libtorch={"version": "fake"}, settings={"threads": "1"}, build={"id": BUILD_ID})
+    send(
+        "environment",
+        device=DEVICE,
+        libtorch={"version": "fake"},
+        settings={"threads": "1"},
+        build={"build_id": BUILD_ID, "flags": "none"},
+    )
     if requested(plan["phase"], "garbage"):
         os.write(3, b"{not json\n")
     if requested(plan["phase"], "unknown-trial"):

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from conftest import AMPGATE, ROOT, Result, ampgate, journals, records
+from jsonschema import Draft202012Validator
 
 FAKE = ROOT / "tests" / "driver_fake" / "worker.py"
 CAST = "matmul/4x5x6/cast-fp16"
@@ -39,9 +40,16 @@ def archive(tmp_path: Path) -> Path:
 def start(command: str, worker: Path, archive: Path, *arguments: str | Path, do: Any = (), **env: str) -> Result:  # noqa: ANN401
     requests = [{"phase": phase, "id": trial, "do": what} for phase, trial, what in do]
     return ampgate(
-        command, "--suite", "smoke", "--worker", worker, "--archive", archive, *arguments,
+        command,
+        "--suite",
+        "smoke",
+        "--worker",
+        worker,
+        "--archive",
+        archive,
+        *arguments,
         env={"FAKE_WORKER": json.dumps(requests), **env},
-    )  # fmt: skip
+    )
 
 
 def run(worker: Path, archive: Path, *arguments: str | Path, do: Any = (), **env: str) -> Result:  # noqa: ANN401
@@ -83,6 +91,15 @@ def test_a_whole_run(worker: Path, archive: Path) -> None:
     assert not list(archive.glob("*/*.log"))
 
 
+def test_records_fit_their_schema(worker: Path, archive: Path) -> None:
+    faults = [("validate", CAST, "segv"), ("bench", "bmm/*/cast-bf16", "output-changed"), ("inspect", "bmm/*", "abort")]
+    assert run(worker, archive, do=faults).code == 1
+    schema = json.loads((ROOT / "results" / "schema" / "record.schema.json").read_text())
+    (record,) = records(archive)
+    errors = Draft202012Validator(schema).iter_errors(json.loads(record.read_text()))
+    assert not [f"{error.json_path}: {error.message}" for error in errors]
+
+
 def test_table_is_aligned(worker: Path, archive: Path) -> None:
     lines = run(worker, archive, do=[("validate", CAST, "decision-changed")]).out.splitlines()
     head = next(line for line in lines if line.startswith("case "))
@@ -109,8 +126,11 @@ def test_colour_on_a_terminal_only(worker: Path, archive: Path, no_colour: bool)
     env = {**os.environ, "TERM": "xterm", "FAKE_WORKER": "[]", **({"NO_COLOR": "1"} if no_colour else {})}
     driver = subprocess.Popen(
         [AMPGATE, "run", "--suite", "smoke", "--worker", worker, "--archive", archive],
-        stdout=terminal, stderr=terminal, stdin=subprocess.DEVNULL, env=env,
-    )  # fmt: skip
+        stdout=terminal,
+        stderr=terminal,
+        stdin=subprocess.DEVNULL,
+        env=env,
+    )
     os.close(terminal)
     text = b""
     try:
@@ -235,9 +255,12 @@ def test_worker_of_another_build(worker: Path, archive: Path) -> None:
 def in_background(worker: Path, archive: Path) -> subprocess.Popen:
     return subprocess.Popen(
         [AMPGATE, "run", "--suite", "smoke", "--worker", worker, "--archive", archive],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        stdin=subprocess.DEVNULL,
         env={**os.environ, "FAKE_WORKER": "[]", "FAKE_DELAY_S": "0.3"},
-    )  # fmt: skip
+    )
 
 
 def wait_for_lines(archive: Path, count: int) -> Path:
@@ -297,8 +320,17 @@ def test_bench_with_evidence(worker: Path, archive: Path, tmp_path: Path) -> Non
     assert all("measurement" not in trial for trial in json.loads(record.read_text())["trials"])
 
     def bench(*arguments: str | Path, **env: str) -> Result:
-        return ampgate("bench", "--evidence", record, "--worker", worker, "--archive", tmp_path / "bench", *arguments,
-                       env={"FAKE_WORKER": "[]", **env})  # fmt: skip
+        return ampgate(
+            "bench",
+            "--evidence",
+            record,
+            "--worker",
+            worker,
+            "--archive",
+            tmp_path / "bench",
+            *arguments,
+            env={"FAKE_WORKER": "[]", **env},
+        )
 
     result = bench()
     assert result.code == 0, result.err
@@ -328,9 +360,17 @@ def test_precise_goes_on_until_narrow_or_the_budget_is_spent(worker: Path, archi
 
 def test_environment_of_the_workers(worker: Path, archive: Path, tmp_path: Path) -> None:
     result = run(
-        worker, archive, "--threads", "1", "--case", "bmm", FAKE_ENVIRONMENT_TO=str(tmp_path / "env.json"),
-        ONEDNN_MAX_CPU_ISA="AVX2", NVIDIA_TF32_OVERRIDE="1", OMP_PROC_BIND="true",
-    )  # fmt: skip
+        worker,
+        archive,
+        "--threads",
+        "1",
+        "--case",
+        "bmm",
+        FAKE_ENVIRONMENT_TO=str(tmp_path / "env.json"),
+        ONEDNN_MAX_CPU_ISA="AVX2",
+        NVIDIA_TF32_OVERRIDE="1",
+        OMP_PROC_BIND="true",
+    )
     assert result.code == 0, result.err
     seen = json.loads((tmp_path / "env.json").read_text())
     assert seen["OMP_NUM_THREADS"] == "1"
