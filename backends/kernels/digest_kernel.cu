@@ -9,17 +9,24 @@ constexpr std::uint64_t kMostBlocks = 2048;
 using Word = unsigned long long;  // what atomicAdd takes
 
 __global__ void sum_kernel(const void* data, std::uint64_t bytes, Word* first, Word* second) {
-  __shared__ hash::Lanes sums[kThreads];
+  // Two arrays of numbers: shared memory takes no type with a constructor.
+  __shared__ std::uint64_t firsts[kThreads];
+  __shared__ std::uint64_t seconds[kThreads];
   const std::uint64_t thread = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
   const std::uint64_t threads = std::uint64_t{gridDim.x} * kThreads;
-  sums[threadIdx.x] = hash::sum_words(data, bytes, thread, hash::word_count(bytes), threads);
+  const hash::Lanes sum = hash::sum_words(data, bytes, thread, hash::word_count(bytes), threads);
+  firsts[threadIdx.x] = sum.first;
+  seconds[threadIdx.x] = sum.second;
   for (unsigned half = kThreads / 2; half > 0; half /= 2) {
     __syncthreads();
-    if (threadIdx.x < half) hash::add(sums[threadIdx.x], sums[threadIdx.x + half]);
+    if (threadIdx.x < half) {
+      firsts[threadIdx.x] += firsts[threadIdx.x + half];
+      seconds[threadIdx.x] += seconds[threadIdx.x + half];
+    }
   }
   if (threadIdx.x == 0) {
-    atomicAdd(first, static_cast<Word>(sums[0].first));
-    atomicAdd(second, static_cast<Word>(sums[0].second));
+    atomicAdd(first, static_cast<Word>(firsts[0]));
+    atomicAdd(second, static_cast<Word>(seconds[0]));
   }
 }
 
