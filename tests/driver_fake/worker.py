@@ -25,7 +25,7 @@ PRECISIONS = ["fp32", "tf32", "autocast-fp16", "autocast-bf16", "cast-fp16", "ca
 TIMES = {"fp32": 1000.0, "autocast-fp16": 500.0, "autocast-bf16": 800.0, "cast-fp16": 400.0, "cast-bf16": 900.0}
 
 
-def send(name: str, **fields: Any) -> None:
+def send(name: str, **fields: Any) -> None:  # noqa: ANN401
     os.write(3, (json.dumps({"event": name, **fields}) + "\n").encode())
 
 
