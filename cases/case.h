@@ -1,5 +1,6 @@
-// What is qualified: an operator or a model with fixed shapes, weights and inputs. The same code runs in both phases and
-// knows neither types nor devices; `execute.h` applies those. A case is one short file that ends in a Registration.
+// What is qualified: an operator or a model with fixed shapes, weights and inputs. The same code runs in both
+// phases and knows neither types nor devices; `execute.h` applies those. A case is one short file that ends
+// in a Registration.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -35,8 +36,8 @@ struct NamedTensor {
   Role role = Role::kInput;
 };
 
-// What `run` works on. Tensors are numbered in the order of `setup`; cases give the numbers names by an enum, since a
-// look-up by name would stand in the timed body.
+// What `run` works on. Tensors are numbered in the order of `setup`; cases give the numbers names by an enum,
+// since a look-up by name would stand in the timed body.
 struct State {
   std::vector<NamedTensor> tensors;
   const at::Tensor& operator[](std::size_t number) const { return tensors[number].tensor; }
@@ -57,18 +58,19 @@ struct Decisions {
 
 struct Facts {
   double flops = 0.0;  // of one run, a multiply-add counts two; 0: does not say
-  BoundSpec bound;
+  BoundSpec bound{};
   Meaning meaning = Meaning::kValues;
-  std::optional<Decisions> decisions{};          // with Meaning::kScores
-  std::string targets{};                         // Meaning::kRegression: name of the input with the right values
-  std::map<std::size_t, double> elements_read{}; // tensors that a run reads only in part (embedding): elements read
-  std::string domain = "finite inputs";          // for which inputs the bound holds, in words
-  std::string reads{};                           // reads of device values that the algorithm needs, in words; empty: none
+  std::optional<Decisions> decisions{};  // with Meaning::kScores
+  std::string targets{};                 // Meaning::kRegression: name of the input with the right values
+  std::map<std::size_t, double>
+      elements_read{};                   // tensors that a run reads only in part (embedding): elements read
+  std::string domain = "finite inputs";  // for which inputs the bound holds, in words
+  std::string reads{};  // reads of device values that the algorithm needs, in words; empty: none
 };
 
 struct SuiteShapes {
-  std::string suite;                             // "smoke", "standard", "large"
-  std::vector<std::vector<std::int64_t>> shapes; // each in the order of `dims`
+  std::string suite;                              // "smoke", "standard", "large"
+  std::vector<std::vector<std::int64_t>> shapes;  // each in the order of `dims`
 };
 
 struct Case {

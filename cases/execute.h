@@ -1,4 +1,5 @@
-// The one way in which a trial runs, in both phases: the run that decides the verdict is the run that is timed.
+// The one way in which a trial runs, in both phases: the run that decides the verdict is the run that is
+// timed.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -12,8 +13,8 @@
 
 namespace ampgate::cases {
 
-// A copy of the state on `device` in the precision's storage type: floating tensors converted for kCast, as they are
-// otherwise; integer and bool tensors only moved. Tensors never require gradients.
+// A copy of the state on `device` in the precision's storage type: floating tensors converted for kCast, as
+// they are otherwise; integer and bool tensors only moved. Tensors never require gradients.
 State prepare(const State& original, const precision::Precision& precision, c10::Device device);
 
 // Every floating tensor in `type`, on the CPU; for oracles.

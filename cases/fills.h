@@ -11,14 +11,15 @@
 
 namespace ampgate::cases {
 
-// What floating tensors are filled with. Ordinary inputs decide a trial; edge inputs give findings about the operator.
+// What floating tensors are filled with. Ordinary inputs decide a trial; edge inputs give findings about the
+// operator.
 enum class FillKind {
   kOrdinary,
-  kZeros,        // +0 and -0 in turn
-  kSubnormal,    // values that are subnormal in FP16 (2^-24 .. 2^-15), some in FP32 as well
-  kLarge,        // near FP16's largest finite value, both signs: products and sums overflow FP16
-  kHuge,         // near the largest finite FP32 and BF16 value: overflows FP16 in the cast
-  kNonFinite,    // ordinary, with a NaN, a +Inf and a -Inf at seeded positions
+  kZeros,      // +0 and -0 in turn
+  kSubnormal,  // values that are subnormal in FP16 (2^-24 .. 2^-15), some in FP32 as well
+  kLarge,      // near FP16's largest finite value, both signs: products and sums overflow FP16
+  kHuge,       // near the largest finite FP32 and BF16 value: overflows FP16 in the cast
+  kNonFinite,  // ordinary, with a NaN, a +Inf and a -Inf at seeded positions
 };
 
 std::string_view fill_name(FillKind kind);
@@ -27,16 +28,18 @@ const std::vector<FillKind>& edge_fills();
 // The source of a case's tensors. Weights that a file holds are not filled: `data.h` loads them.
 class Fill {
  public:
-  Fill(std::uint64_t seed, std::string case_name, std::string shape_name, FillKind kind = FillKind::kOrdinary);
+  Fill(std::uint64_t seed, std::string case_name, std::string shape_name,
+       FillKind kind = FillKind::kOrdinary);
 
-  // FP32, approximately normal: a sum of uniform integers scaled by a power of two, standard deviation `scale` rounded
-  // to the nearest power of two. Edge kinds replace the values.
+  // FP32, approximately normal: a sum of uniform integers scaled by a power of two, standard deviation
+  // `scale` rounded to the nearest power of two. Edge kinds replace the values.
   at::Tensor normal(std::string_view tensor, at::IntArrayRef sizes, double scale = 1.0) const;
-  // FP32, uniform in [low, high) on a grid of 2^-16 of the width. Edge kinds do NOT replace it: for values that have a
-  // domain (variances, probabilities).
+  // FP32, uniform in [low, high) on a grid of 2^-16 of the width. Edge kinds do NOT replace it: for values
+  // that have a domain (variances, probabilities).
   at::Tensor uniform(std::string_view tensor, at::IntArrayRef sizes, double low, double high) const;
   // int64, uniform in [low, high). Never replaced.
-  at::Tensor integers(std::string_view tensor, at::IntArrayRef sizes, std::int64_t low, std::int64_t high) const;
+  at::Tensor integers(std::string_view tensor, at::IntArrayRef sizes, std::int64_t low,
+                      std::int64_t high) const;
 
   FillKind kind() const { return kind_; }
   std::uint64_t seed() const { return seed_; }

@@ -28,8 +28,8 @@ const Registration registration{{
       return {at::conv_transpose2d(state[kInput], state[kWeight], {}, kStride, 1)};
     },
     .facts = [](const Shape& shape) -> Facts {
-      const std::int64_t taps =
-          (shape["kernel"] + kStride - 1) / kStride;  // that reach one output, in each direction
+      // Taps that reach one output, in each direction.
+      const std::int64_t taps = (shape["kernel"] + kStride - 1) / kStride;
       const std::int64_t inputs = shape["batch"] * shape["in"] * shape["height"] * shape["width"];
       return {.flops = 2.0 * static_cast<double>(inputs * shape["out"] * shape["kernel"] * shape["kernel"]),
               .bound = {.family = Family::kInnerProduct,
