@@ -1,0 +1,73 @@
+"""The commands in the README and the user's guide do what the text says.
+
+A block of commands starts with ```console; lines that begin with `$ ` are commands and run in one shell after the other,
+in a folder where `scripts` is ours. A comment before the block says more:
+`<!-- exit 1 -->` the last command exits with 1, `<!-- deep -->` only under `scripts/test --deep`,
+`<!-- shown: REASON -->` not run, and why.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"(?:<!-- (?P<note>[^>]*) -->\n)?```console\n(?P<body>.*?)```", re.DOTALL)
+
+
+@dataclass
+class Block:
+    commands: list[str]
+    exit_code: int
+    deep: bool
+    shown_because: str
+
+
+def blocks(document: Path) -> list[Block]:
+    found = []
+    for match in BLOCK.finditer(document.read_text()):
+        note = match["note"] or ""
+        commands = [line[2:] for line in match["body"].splitlines() if line.startswith("$ ")]
+        assert commands, f"{document}: a console block without a command"
+        code = re.search(r"exit (\d)", note)
+        shown = re.search(r"shown: (.+)", note)
+        found.append(Block(commands, int(code[1]) if code else 0, "deep" in note.split(), shown[1] if shown else ""))
+    return found
+
+
+def run_document(document: Path, folder: Path, deep: bool) -> int:
+    (folder / "scripts").symlink_to(ROOT / "scripts")
+    count = 0
+    for block in blocks(document):
+        if block.shown_because or (block.deep and not deep):
+            continue
+        for command in block.commands:
+            last = command is block.commands[-1]
+            done = subprocess.run(
+                ["bash", "-c", command], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                timeout=900, check=False,
+            )  # fmt: skip
+            expected = block.exit_code if last else 0
+            assert done.returncode == expected, f"{document.name}: {command}\n{done.stdout}\n{done.stderr}"
+            count += 1
+    return count
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_commands(document: Path, tmp_path: Path) -> None:
+    run_document(document, tmp_path, deep=False)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_all_commands(document: Path, tmp_path: Path) -> None:
+    run_document(document, tmp_path, deep=True)
+
+
+def test_readme_has_commands() -> None:
+    assert sum(len(block.commands) for block in blocks(ROOT / "README.md")) >= 8
