@@ -1,7 +1,7 @@
 """The commands in the README and the user's guide do what the text says.
 
-A block of commands starts with ```console; lines that begin with `$ ` are commands and run in one shell after the other,
-in a folder where `scripts` is ours. A comment before the block says more:
+A block of commands starts with ```console; lines that begin with `$ ` are commands and run one after the other, in a
+folder where `scripts` is ours. A comment before the block says more:
 `<!-- exit 1 -->` the last command exits with 1, `<!-- deep -->` only under `scripts/test --deep`,
 `<!-- shown: REASON -->` not run, and why.
 """

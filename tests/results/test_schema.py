@@ -12,12 +12,14 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 ROOT = Path(__file__).resolve().parents[2]
-SCHEMAS = {path.name.split(".")[0]: json.loads(path.read_text()) for path in (ROOT / "results" / "schema").glob("*.json")}
+FILES = (ROOT / "results" / "schema").glob("*.json")
+SCHEMAS = {path.name.split(".")[0]: json.loads(path.read_text()) for path in FILES}
 REGISTRY = Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS.values())
 
 
-def errors(name: str, document: Any) -> list[str]:
-    return [f"{e.json_path}: {e.message}" for e in Draft202012Validator(SCHEMAS[name], registry=REGISTRY).iter_errors(document)]
+def errors(name: str, document: Any) -> list[str]:  # noqa: ANN401
+    validator = Draft202012Validator(SCHEMAS[name], registry=REGISTRY)
+    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(document)]
 
 
 @pytest.mark.parametrize("name", ["event", "plan", "record", "rules"])
