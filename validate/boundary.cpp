@@ -3,6 +3,7 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/where.h>
 
+#include <algorithm>
 #include <array>
 
 #include "cases/execute.h"
@@ -13,6 +14,7 @@ namespace ampgate::validate {
 namespace {
 
 constexpr std::array kLadder{1e-1, 1e-2, 1e-3, 1e-4};
+constexpr std::int64_t kRows = 128;
 constexpr int kBisections = 40;  // more than the 24 bits that separate two FP32 inputs
 
 // For each row the next one, cyclically, with another decision; the row itself where there is none.
@@ -38,6 +40,15 @@ at::Tensor per_row(const at::Tensor& values, const at::Tensor& like) {
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(like.dim()), 1);
   sizes[0] = -1;
   return values.view(sizes);
+}
+
+cases::State first_rows(const cases::State& original) {
+  cases::State state = original;
+  for (auto& entry : state.tensors) {
+    if (entry.role != cases::Role::kInput || entry.tensor.dim() == 0) continue;
+    entry.tensor = entry.tensor.narrow(0, 0, std::min(kRows, entry.tensor.size(0))).contiguous();
+  }
+  return state;
 }
 
 // x + t (x[partner] - x), row by row, in FP32: what the model would really be given.
@@ -71,8 +82,9 @@ at::Tensor same_decision(const std::vector<Decision>& a, const std::vector<Decis
 
 }  // namespace
 
-std::vector<BoundaryRung> boundary_inputs(const cases::Case& definition, const cases::State& original,
+std::vector<BoundaryRung> boundary_inputs(const cases::Case& definition, const cases::State& whole,
                                           const cases::Decisions& decisions) {
+  const cases::State original = first_rows(whole);
   const auto scores_of = [&](const cases::State& state) {
     return oracle(definition, cases::converted(state, at::kDouble))[decisions.output].contiguous();
   };

@@ -18,7 +18,8 @@ struct BoundaryRung {
 };
 
 // One rung for each of 1e-1, 1e-2, 1e-3, 1e-4. Row i is paired with the next row of another decision; all
-// floating inputs of the batch move together along the line. Empty when all rows have one decision.
+// floating inputs of the batch move together along the line. Only the first 128 rows take part, and the
+// states have no more. Empty when all rows have one decision.
 std::vector<BoundaryRung> boundary_inputs(const cases::Case& definition, const cases::State& original,
                                           const cases::Decisions& decisions);
 

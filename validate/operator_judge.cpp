@@ -1,6 +1,6 @@
 #include "validate/operator_judge.h"
 
-#include "precision/precision.h"
+#include "precision/formats.h"
 #include "validate/compare.h"
 #include "validate/text.h"
 
@@ -15,30 +15,36 @@ std::string place(const std::string& output, const Comparison& comparison) {
          text(comparison.expected);
 }
 
-std::string share(std::int64_t count, const Comparison& comparison, const std::string& what) {
-  return std::to_string(count) + " of " + std::to_string(comparison.elements) + " elements " + what;
+// The oracle's value as the type can hold it: what the masks were compared with.
+std::string rounded_place(const std::string& output, const Comparison& comparison, c10::ScalarType type) {
+  return output + text(comparison.position) + " is " + text(comparison.actual) +
+         " where the rounded oracle gives " +
+         text(precision::round_to(comparison.expected, precision::format_of(type)));
 }
 
-void judge_bound(const std::string& name, const Comparison& comparison, const Bound& bound,
-                 Judgement& judgement) {
+std::string share(std::int64_t count, const Comparison& comparison, const std::string& what) {
+  return std::to_string(count) + " of " + std::to_string(comparison.elements) + " elements" + what;
+}
+
+void judge_bound(const std::string& name, c10::ScalarType type, const Comparison& comparison,
+                 const Bound& bound, Judgement& judgement) {
   const std::int64_t masks = comparison.nan_mismatch + comparison.inf_mismatch;
   if (!comparison.problem.empty()) {
     judgement.worsen(Verdict::kInaccurate, name + " cannot be compared: " + comparison.problem);
   } else if (masks > 0) {
-    judgement.worsen(Verdict::kNonfinite, place(name, comparison) +
-                                              ": NaN or infinity differs from the rounded oracle; " +
-                                              share(masks, comparison, "differ"));
+    judgement.worsen(Verdict::kNonfinite, rounded_place(name, comparison, type) +
+                                              "; NaN or infinity differs at " + share(masks, comparison, ""));
   } else if (comparison.rejected > 0) {
     judgement.worsen(Verdict::kInaccurate, place(name, comparison) + ": outside the " + bound.criterion +
                                                " of " + text(comparison.bound) + ", margin " +
                                                text(comparison.margin) + "; " +
-                                               share(comparison.rejected, comparison, "are outside"));
+                                               share(comparison.rejected, comparison, " are outside"));
   } else if (comparison.suspect()) {
     judgement.worsen(Verdict::kSuspect, place(name, comparison) + ": outside the " + bound.criterion +
                                             " of " + text(comparison.bound) + ", margin " +
                                             text(comparison.margin) +
                                             ", but within the bound for any order of summation; " +
-                                            share(comparison.between, comparison, "are in between"));
+                                            share(comparison.between, comparison, " are in between"));
   } else if (comparison.undecided()) {
     judgement.worsen(Verdict::kAmbiguous, name +
                                               " could not be judged: every element is ill-conditioned, its " +
@@ -48,7 +54,7 @@ void judge_bound(const std::string& name, const Comparison& comparison, const Bo
     judgement.findings.push_back(
         {"ordinary", "ill-conditioned",
          share(comparison.ill_conditioned, comparison,
-               "of " + name + " have a bound as large as the output's own scale; they were not judged")});
+               " of " + name + " have a bound as large as the output's own scale; they were not judged")});
   }
 }
 
@@ -116,7 +122,7 @@ Judgement judge_operator(const results::Rules& rules, const cases::Case& definit
     } else {
       const Bound& bound = reference.bounds[i];
       const Comparison comparison = compare(outputs[i], reference.oracle[i], bound, rules);
-      judge_bound(name, comparison, bound, judgement);
+      judge_bound(name, outputs[i].scalar_type(), comparison, bound, judgement);
       keep_worst(comparison.margin, comparison_json(name, comparison, bound));
     }
   }

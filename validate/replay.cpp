@@ -2,6 +2,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/normal.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <string_view>
 
 #include "precision/formats.h"
+#include "validate/accumulation.h"
 
 namespace ampgate::validate {
 namespace {
@@ -71,10 +73,14 @@ class Replayer : public Interceptor {
     for (const std::size_t i : recorded.rounded_inputs) {
       stack[arguments + i] = noisy(stack[arguments + i].toTensor(), *recorded.rounded.front());
     }
+    const torch::jit::Stack given(stack.begin() + static_cast<std::ptrdiff_t>(arguments), stack.end());
     op.callBoxed(stack);
     const auto results = stack.size() - schema.returns().size();
     for (std::size_t i = 0; i < recorded.rounded.size(); ++i) {
       if (!recorded.rounded[i]) continue;
+      if (const auto deviation = accumulation_deviation(op, given, stack[results + i].toTensor())) {
+        stack[results + i] = at::normal(stack[results + i].toTensor(), *deviation, generator_);
+      }
       auto& result = stack[results + i];
       // What is written in place must change there; everything else may share memory with a weight.
       const auto* alias = schema.returns()[i].alias_info();

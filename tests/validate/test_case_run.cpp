@@ -1,0 +1,141 @@
+// Verdicts of whole trials, on kernels that are right and on kernels with one fault each.
+#include <ATen/ops/empty.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/zeros_like.h>
+#include <gtest/gtest.h>
+
+#include "session.h"
+#include "validate/case_run.h"
+
+namespace ampgate::validate {
+namespace {
+
+using cases::Outputs;
+using cases::State;
+using results::Json;
+
+Json judge(const cases::Case& definition, std::string_view precision,
+           const std::vector<std::int64_t>& sizes = {32, 24, 64}) {
+  const at::NoGradGuard no_grad;
+  const CpuSession cpu;
+  CaseRun run(cpu.session, definition, definition.shape(sizes), false);
+  return run.judge(precision::find(precision));
+}
+
+Outputs right(State& state) { return {at::matmul(state[0], state[1])}; }
+
+TEST(CaseRun, RightKernelPassesInEveryPrecision) {
+  for (const char* precision : {"fp32", "autocast-fp16", "autocast-bf16", "cast-fp16", "cast-bf16"}) {
+    const Json body = judge(matmul_case(right), precision);
+    EXPECT_EQ(body.at("verdict"), "pass") << precision << ": " << body.at("reason");
+    EXPECT_LE(body.at("accuracy").at("kernel_error").at("margin").get<double>(), 1.0);
+    EXPECT_EQ(body.at("accuracy").contains("precision_cost"), std::string(precision) != "fp32");
+    EXPECT_TRUE(body.at("accuracy").at("repeatable_in_process").get<bool>());
+    EXPECT_EQ(body.at("evidence").at("outputs").at("out").get<std::string>().size(), 32U);
+    EXPECT_EQ(body.at("evidence").at("checks").at(0).at("positions").size(), 32U * 24U);
+    EXPECT_FALSE(body.at("not_lowered").get<bool>());
+  }
+}
+
+TEST(CaseRun, HalfAccumulationIsInaccurate) {
+  // Partial results in the input's type: right in FP32, a fault in 16 bit.
+  const auto split = [](State& state) -> Outputs {
+    at::Tensor sum = at::zeros({state[0].size(0), state[1].size(1)}, state[0].options());
+    for (std::int64_t k = 0; k < state[0].size(1); k += 8) {
+      sum = sum + at::matmul(state[0].narrow(1, k, 8), state[1].narrow(0, k, 8));
+    }
+    return {sum};
+  };
+  EXPECT_EQ(judge(matmul_case(split), "fp32").at("verdict"), "pass");
+  const Json body = judge(matmul_case(split), "cast-fp16");
+  EXPECT_EQ(body.at("verdict"), "inaccurate");
+  const auto reason = body.at("reason").get<std::string>();
+  EXPECT_NE(reason.find("out["), std::string::npos) << reason;
+  EXPECT_NE(reason.find("bound"), std::string::npos) << reason;
+}
+
+TEST(CaseRun, FaultyBaselineStopsTheCase) {
+  const auto dropped = [](State& state) -> Outputs {
+    return {at::matmul(state[0].narrow(1, 0, 63), state[1].narrow(0, 0, 63))};
+  };
+  const Json baseline = judge(matmul_case(dropped), "fp32");
+  EXPECT_EQ(baseline.at("verdict"), "inaccurate");
+  const Json other = judge(matmul_case(dropped), "cast-fp16");
+  EXPECT_EQ(other.at("verdict"), "baseline-invalid");
+  EXPECT_NE(other.at("reason").get<std::string>().find(baseline.at("reason").get<std::string>()),
+            std::string::npos);
+  EXPECT_TRUE(other.at("absent").contains("evidence"));
+}
+
+TEST(CaseRun, UnwrittenOutputShowsThePoison) {
+  const auto unwritten = [](State& state) -> Outputs {
+    at::Tensor out = at::empty({state[0].size(0), state[1].size(1)}, state[0].options());
+    out.narrow(0, 1, out.size(0) - 1).copy_(at::matmul(state[0], state[1]).narrow(0, 1, out.size(0) - 1));
+    return {out};
+  };
+  const Json body = judge(matmul_case(unwritten), "fp32");
+  EXPECT_EQ(body.at("verdict"), "nonfinite") << body.at("reason");
+}
+
+TEST(CaseRun, OverflowOnOrdinaryInputsIsNonfinite) {
+  const auto scaled = [](State& state) -> Outputs { return {at::matmul(state[0] * 1024, state[1] * 1024)}; };
+  EXPECT_EQ(judge(matmul_case(scaled), "fp32").at("verdict"),
+            "inaccurate");  // it is not the reference's function
+  cases::Case definition = matmul_case(scaled);
+  definition.reference_run = scaled;
+  definition.facts = [](const cases::Shape&) -> cases::Facts { return {}; };  // unknown family
+  EXPECT_EQ(judge(definition, "fp32").at("verdict"), "suspect");
+  const Json body = judge(definition, "cast-fp16");
+  EXPECT_EQ(body.at("verdict"), "nonfinite");
+  EXPECT_NE(body.at("reason").get<std::string>().find("FP32 baseline"), std::string::npos)
+      << body.at("reason");
+}
+
+TEST(CaseRun, ExceptionIsTheTrialsVerdict) {
+  const auto throws = [](State& state) -> Outputs {
+    TORCH_CHECK(state[0].scalar_type() != at::kHalf, "no kernel today");
+    TORCH_CHECK_NOT_IMPLEMENTED(state[0].scalar_type() != at::kBFloat16,
+                                "\"op\" not implemented for 'BFloat16'");
+    return {at::matmul(state[0], state[1])};
+  };
+  const Json crashed = judge(matmul_case(throws), "cast-fp16");
+  EXPECT_EQ(crashed.at("verdict"), "crashed");
+  EXPECT_EQ(crashed.at("reason"), "no kernel today");
+  EXPECT_EQ(judge(matmul_case(throws), "cast-bf16").at("verdict"), "unsupported");
+}
+
+TEST(CaseRun, InfiniteOrdinaryInputIsNamed) {
+  cases::Case definition = matmul_case(right);
+  definition.setup = [](const cases::Shape& shape, const cases::Fill&) -> State {
+    at::Tensor a = at::zeros({shape["m"], shape["k"]});
+    a[3][5] = INFINITY;
+    return {{{"a", a}, {"b", at::zeros({shape["k"], shape["n"]})}}};
+  };
+  const Json body = judge(definition, "fp32");
+  EXPECT_EQ(body.at("verdict"), "baseline-invalid");
+  EXPECT_NE(body.at("reason").get<std::string>().find("'a[3, 5]'"), std::string::npos) << body.at("reason");
+}
+
+TEST(CaseRun, ListedPrecisionIsUnsupported) {
+  cases::Case definition = matmul_case(right);
+  definition.unsupported = {{"cast-fp16", "makes no sense here"}};
+  const Json body = judge(definition, "cast-fp16");
+  EXPECT_EQ(body.at("verdict"), "unsupported");
+  EXPECT_EQ(body.at("reason"), "makes no sense here");
+}
+
+TEST(CaseRun, RareFaultInTheRepetitionIsUnrepeatable) {
+  static int calls;
+  calls = 0;
+  const auto second_wrong = [](State& state) -> Outputs {
+    at::Tensor out = at::matmul(state[0], state[1]);
+    if (++calls == 2) out[0][0] += 1;
+    return {out};
+  };
+  const Json body = judge(matmul_case(second_wrong), "fp32");
+  EXPECT_EQ(body.at("verdict"), "unrepeatable");
+  EXPECT_FALSE(body.at("accuracy").at("repeatable_in_process").get<bool>());
+}
+
+}  // namespace
+}  // namespace ampgate::validate

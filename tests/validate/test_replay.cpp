@@ -1,0 +1,120 @@
+#include <ATen/ops/linear.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/relu.h>
+#include <gtest/gtest.h>
+
+#include "cases/execute.h"
+#include "cases/fills.h"
+#include "validate/model_judge.h"
+#include "validate/replay.h"
+
+namespace ampgate::validate {
+namespace {
+
+using cases::Outputs;
+using cases::State;
+
+// Two linear layers with weights of the size that keeps the scale.
+cases::Case mlp() {
+  return {.name = "test-mlp",
+          .dims = {"rows", "width"},
+          .outputs = {"out"},
+          .setup = [](const cases::Shape& shape, const cases::Fill& fill) -> State {
+            const auto width = shape["width"];
+            return {{{"x", fill.normal("x", {shape["rows"], width})},
+                     {"w1", fill.normal("w1", {width, width}, 0.125), cases::Role::kWeight},
+                     {"w2", fill.normal("w2", {width, width}, 0.125), cases::Role::kWeight}}};
+          },
+          .run = [](State& state) -> Outputs {
+            return {at::linear(at::relu(at::linear(state[0], state[1])), state[2])};
+          },
+          .model = true};
+}
+
+struct Run {
+  Outputs outputs;
+  Outputs oracle;
+  Replay prediction;
+  std::vector<RecordedCall> calls;
+};
+
+Run run_mlp(std::string_view name, Outputs (*faulty)(State&) = nullptr) {
+  const at::NoGradGuard no_grad;
+  cases::Case definition = mlp();
+  const auto shape = definition.shape({64, 64});
+  const State original = definition.setup(shape, cases::Fill(3, definition.name, shape.name));
+  const auto& precision = precision::find(name);
+  State prepared = cases::prepare(original, precision, at::kCPU);
+  CallRecorder recorder;
+  {
+    const InterceptScope scope(recorder);
+    cases::execute(definition, prepared, precision, at::kCPU);
+  }
+  Run run;
+  run.calls = recorder.take();
+  State fp64 = cases::converted(precision.mode == precision::Mode::kCast ? prepared : original, at::kDouble);
+  run.oracle = definition.run(fp64);
+  run.prediction = replay(definition, fp64, run.oracle, {run.calls, {}, 12, 1});
+  if (faulty != nullptr) definition.run = faulty;
+  run.outputs = cases::execute(definition, prepared, precision, at::kCPU);
+  return run;
+}
+
+TEST(Replay, RecordsWhatAutocastRounds) {
+  const Run run = run_mlp("autocast-fp16");
+  ASSERT_EQ(run.calls.size(), 3U);
+  EXPECT_EQ(run.calls[0].name, "aten::linear");
+  EXPECT_EQ(run.calls[0].rounded_inputs, (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(run.calls[0].rounded[0], at::kHalf);
+  EXPECT_FALSE(run.calls[1].rounded[0].has_value());  // relu is exact
+  EXPECT_EQ(run.calls[2].rounded_inputs, (std::vector<std::size_t>{1}));
+}
+
+TEST(Replay, PredictsTheErrorOfCorrectRuns) {
+  for (const char* name : {"fp32", "autocast-fp16", "autocast-bf16", "cast-fp16", "cast-bf16"}) {
+    const Run run = run_mlp(name);
+    const double measured =
+        (run.outputs[0].to(at::kDouble) - run.oracle[0]).square().mean().sqrt().item<double>();
+    const double ratio = measured / run.prediction.rms[0];
+    EXPECT_GT(ratio, 0.5) << name;
+    EXPECT_LT(ratio, 1.6) << name;
+    EXPECT_EQ(judge_model({}, mlp(), run.outputs, run.oracle, run.prediction).verdict,
+              results::Verdict::kPass)
+        << name;
+  }
+}
+
+TEST(Replay, FindsAFaultOfTheSizeOfRounding) {
+  const auto dropped = [](State& state) -> Outputs {
+    const auto kept = state[0].size(1) - 1;
+    return {
+        at::linear(at::relu(at::linear(state[0], state[1])).narrow(1, 0, kept), state[2].narrow(1, 0, kept))};
+  };
+  for (const char* name : {"fp32", "cast-fp16", "cast-bf16"}) {
+    const Run run = run_mlp(name, dropped);
+    EXPECT_EQ(judge_model({}, mlp(), run.outputs, run.oracle, run.prediction).verdict,
+              results::Verdict::kInaccurate)
+        << name;
+  }
+}
+
+TEST(Replay, IsTheSameForTheSameSeed) {
+  const Run a = run_mlp("cast-fp16");
+  const Run b = run_mlp("cast-fp16");
+  EXPECT_EQ(a.prediction.rms, b.prediction.rms);
+}
+
+TEST(Replay, RefusesOtherOperators) {
+  Run run = run_mlp("cast-fp16");
+  const cases::Case definition = mlp();
+  State fp64 =
+      cases::converted(definition.setup(definition.shape({64, 64}), cases::Fill(3, "x", "y")), at::kDouble);
+  run.calls[1].name = "aten::gelu";
+  EXPECT_THROW(replay(definition, fp64, run.oracle, {run.calls, {}, 2, 1}), std::runtime_error);
+  run.calls.resize(1);
+  EXPECT_THROW(replay(definition, fp64, run.oracle, {run.calls, {}, 2, 1}), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace ampgate::validate
