@@ -82,9 +82,10 @@ std::vector<std::string> option_names(const CLI::App& app) {
     throw results::UsageError("unknown option '" + word + "'",
                               suggest(word, option_names(scope)) + " " + help);
   }
-  if (!extras.empty() && chosen.empty()) {
+  if (chosen.empty()) {
     std::vector<std::string> known;
     for (const auto& [name, command] : kCommands) known.push_back(name);
+    if (extras.empty()) throw results::UsageError("a command is missing", "commands: " + join(known, ", "));
     throw results::UsageError("unknown command '" + extras.front() + "'", suggest(extras.front(), known));
   }
   throw results::UsageError(error.what(), help);

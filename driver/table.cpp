@@ -65,7 +65,10 @@ std::string median(const Json& measurement) {
 }
 
 std::string rate(const Json& measurement) {
-  if (measurement.contains("tflops")) return three_digits(measurement["tflops"].at("value")) + " TFLOP/s";
+  if (measurement.contains("tflops")) {
+    const double tflops = measurement["tflops"].at("value");
+    return tflops < 0.1 ? three_digits(1e3 * tflops) + " GFLOP/s" : three_digits(tflops) + " TFLOP/s";
+  }
   if (measurement.contains("gbps")) return three_digits(measurement["gbps"].at("value")) + " GB/s";
   return "-";
 }
