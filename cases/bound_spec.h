@@ -44,9 +44,9 @@ struct BoundSpec {
   std::int64_t length = 1;           // K or n: how many terms are added up for one output element, at most
   std::vector<std::int64_t> dims{};  // reduced or normalised dimensions of "x"
   std::vector<Axis> reduced{};  // kInnerProduct: the axes that are multiplied and summed, all of one length
-  // kInnerProduct: into how many partial sums known 16-bit kernels split one output, storing each in 16 bit
-  // (a transposed convolution that adds up its taps). Their error is allowed as `suspect`, never as a pass.
-  std::int64_t stored_partials = 1;
+  // kInnerProduct: into how many partial sums known FP16 kernels split one output, storing each in FP16 (a
+  // transposed convolution that adds up its taps). Their error is allowed as `suspect`, never as a pass.
+  std::int64_t fp16_partials = 1;
   std::int64_t groups = 1;
   double eps = 0.0;
 };

@@ -35,7 +35,7 @@ const Registration registration{{
               .bound = {.family = Family::kInnerProduct,
                         .length = shape["in"] * taps * taps,
                         .reduced = {{kInput, 1}, {kWeight, 0}},
-                        .stored_partials = taps * taps}};
+                        .fp16_partials = taps * taps}};
     },
 }};
 

@@ -107,10 +107,10 @@ at::Tensor flushed(const BoundContext& context, const at::Tensor& absolute, std:
   return lost;
 }
 
-// What storing P partial sums in 16 bit, and adding them up in 16 bit, may do: each is rounded, and so is
+// What storing P partial sums in FP16, and adding them up in FP16, may do: each is rounded, and so is
 // each of the P running sums, whose mean square given y and Q is that of a bridge from 0 to y.
-at::Tensor stored_partials_error(const BoundContext& context, const Sums& sums) {
-  const double partials = static_cast<double>(context.spec.stored_partials);
+at::Tensor fp16_partials_error(const BoundContext& context, const Sums& sums) {
+  const double partials = static_cast<double>(context.spec.fp16_partials);
   at::Tensor t_squared = (sums.squares * partials - sums.y.square()).clamp_min_(0.0).div_(6.0);
   t_squared.add_(sums.squares)
       .add_(sums.y.square(), (partials + 1.0) * (2.0 * partials + 1.0) / (6.0 * partials));
@@ -136,9 +136,9 @@ Bound inner_product(const BoundContext& context, std::size_t output) {
   bound.hard = certain_error(sums, length, kUnitFp32);
   bound.error = at::minimum(
       probable_error(sums, length, kUnitFp32, context.rules.bounds.lambda, rounded_products), bound.hard);
-  if (context.spec.stored_partials > 1 && is_16_bit(context.output_type)) {
-    bound.hard = at::maximum(bound.hard, bound.error + stored_partials_error(context, sums));
-    bound.source += "; beyond it partial sums stored in 16 bit";
+  if (context.spec.fp16_partials > 1 && context.output_type == at::kHalf) {
+    bound.hard = at::maximum(bound.hard, bound.error + fp16_partials_error(context, sums));
+    bound.source += "; beyond it partial sums stored in FP16";
   }
   at::Tensor floor = flushed(context, sums.absolute, terms, output);
   if (context.output_type == at::kFloat) {
