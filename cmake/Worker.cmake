@@ -18,9 +18,11 @@ target_precompile_headers(ampgate_pch PRIVATE "${PROJECT_SOURCE_DIR}/cmake/pch.h
 # ampgate_torch_target(TARGET): compile TARGET with LibTorch and the precompiled header.
 function(ampgate_torch_target target)
   target_link_libraries(${target} PUBLIC ampgate_torch_options)
-  # Programs are compiled with -fPIE, libraries and the header with -fPIC: they do not mix.
+  # CMake compiles programs with -fPIE and libraries with -fPIC, and a precompiled header serves one of the two.
   get_target_property(type ${target} TYPE)
-  if(NOT type STREQUAL "EXECUTABLE")
-    target_precompile_headers(${target} REUSE_FROM ampgate_pch)
+  if(type STREQUAL "EXECUTABLE")
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF INSTALL_RPATH "${LibTorch_ROOT_DIR}/lib")
+    target_compile_options(${target} PRIVATE -fPIC)
   endif()
+  target_precompile_headers(${target} REUSE_FROM ampgate_pch)
 endfunction()

@@ -39,13 +39,13 @@ def test_bad_usage(arguments: list[str], words: str, tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("", "rules.json"),
-        ("{", "line"),
+        ("{", "rules.json:1:"),
         ("[]", "object"),
         ('{"trial_limit_s": "long"}', "/trial_limit_s"),
         ('{"trial_limit_s": -1}', "/trial_limit_s"),
         ('{"trial_limit": 1}', "trial_limit_s"),
         ('{"trial_limit_s": 1, "trial_limit_s": 2}', "trial_limit_s"),
-        ('{"bounds": {"lambda": NaN}}', "line"),
+        ('{"bounds": {"lambda": NaN}}', "rules.json:1:"),
         ('{"bounds": {"lambada": 4}}', "lambda"),
     ],
 )
@@ -72,7 +72,7 @@ def test_unknown_devices(tmp_path: Path) -> None:
     ("damage", "words"),
     [
         (lambda text: "", "empty"),
-        (lambda text: text[: len(text) // 2], "line"),
+        (lambda text: text[: len(text) // 2], "evidence.json:"),
         (lambda text: text.replace('"pass"', '"suspect"', 1), "digest"),
         (lambda text: re.sub(r'"ampgate_record":( ?)1', r'"ampgate_record":\g<1>99', text, count=1), "99"),
         (lambda text: '{"some": "other JSON"}', "ampgate_record"),
