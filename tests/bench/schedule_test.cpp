@@ -67,6 +67,14 @@ TEST(ChooseCalls, IsAtLeastOneAndAsksOnceForALongBody) {
   EXPECT_EQ(body.calls, 1);
 }
 
+TEST(ChooseCalls, OneDisturbedTryDoesNotShortenTheCell) {
+  for (int disturbed = 0; disturbed < 3; ++disturbed) {
+    int tries = 0;
+    const auto body = [&](std::int64_t calls) { return calls * 1'000'000 * (tries++ == disturbed ? 5 : 1); };
+    EXPECT_EQ(choose_calls(15'000'000, 25, body), 15) << "try " << disturbed;
+  }
+}
+
 TEST(ChooseCalls, RoundsToTheNearestLength) {
   FakeBody body{10e6};
   EXPECT_EQ(choose_calls(26'000'000, 25, std::ref(body)), 3);
