@@ -1,4 +1,4 @@
-#include <ATen/ops/linear.h>
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include "cases/execute.h"
@@ -17,6 +17,7 @@ using cases::State;
 cases::Case sign_case() {
   return {.name = "test-sign",
           .dims = {"rows"},
+          .suites = {},
           .outputs = {"scores"},
           .setup = [](const cases::Shape& shape, const cases::Fill& fill) -> State {
             return {{{"x", fill.normal("x", {shape["rows"], 1})}}};
@@ -24,6 +25,7 @@ cases::Case sign_case() {
           .run = [](State& state) -> Outputs {
             return {at::cat({state[0], -state[0]}, 1)};
           },
+          .facts = [](const cases::Shape&) -> cases::Facts { return {}; },
           .model = true};
 }
 

@@ -1,7 +1,5 @@
 // Verdicts of whole trials, on kernels that are right and on kernels with one fault each.
-#include <ATen/ops/empty.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include "session.h"
@@ -24,6 +22,9 @@ Json judge(const cases::Case& definition, std::string_view precision,
 
 Outputs right(State& state) { return {at::matmul(state[0], state[1])}; }
 
+// Oracle and bounds run the case in FP64: the faults below are those of lower kernels.
+bool is_oracle(const State& state) { return state[0].scalar_type() == at::kDouble; }
+
 TEST(CaseRun, RightKernelPassesInEveryPrecision) {
   for (const char* precision : {"fp32", "autocast-fp16", "autocast-bf16", "cast-fp16", "cast-bf16"}) {
     const Json body = judge(matmul_case(right), precision);
@@ -40,6 +41,7 @@ TEST(CaseRun, RightKernelPassesInEveryPrecision) {
 TEST(CaseRun, HalfAccumulationIsInaccurate) {
   // Partial results in the input's type: right in FP32, a fault in 16 bit.
   const auto split = [](State& state) -> Outputs {
+    if (is_oracle(state)) return right(state);
     at::Tensor sum = at::zeros({state[0].size(0), state[1].size(1)}, state[0].options());
     for (std::int64_t k = 0; k < state[0].size(1); k += 8) {
       sum = sum + at::matmul(state[0].narrow(1, k, 8), state[1].narrow(0, k, 8));
@@ -56,7 +58,9 @@ TEST(CaseRun, HalfAccumulationIsInaccurate) {
 
 TEST(CaseRun, FaultyBaselineStopsTheCase) {
   const auto dropped = [](State& state) -> Outputs {
-    return {at::matmul(state[0].narrow(1, 0, 63), state[1].narrow(0, 0, 63))};
+    if (is_oracle(state)) return right(state);
+    const auto kept = state[0].size(1) - 1;
+    return {at::matmul(state[0].narrow(1, 0, kept), state[1].narrow(0, 0, kept))};
   };
   const Json baseline = judge(matmul_case(dropped), "fp32");
   EXPECT_EQ(baseline.at("verdict"), "inaccurate");
@@ -69,6 +73,7 @@ TEST(CaseRun, FaultyBaselineStopsTheCase) {
 
 TEST(CaseRun, UnwrittenOutputShowsThePoison) {
   const auto unwritten = [](State& state) -> Outputs {
+    if (is_oracle(state)) return right(state);
     at::Tensor out = at::empty({state[0].size(0), state[1].size(1)}, state[0].options());
     out.narrow(0, 1, out.size(0) - 1).copy_(at::matmul(state[0], state[1]).narrow(0, 1, out.size(0) - 1));
     return {out};
@@ -77,15 +82,12 @@ TEST(CaseRun, UnwrittenOutputShowsThePoison) {
   EXPECT_EQ(body.at("verdict"), "nonfinite") << body.at("reason");
 }
 
-TEST(CaseRun, OverflowOnOrdinaryInputsIsNonfinite) {
-  const auto scaled = [](State& state) -> Outputs { return {at::matmul(state[0] * 1024, state[1] * 1024)}; };
-  EXPECT_EQ(judge(matmul_case(scaled), "fp32").at("verdict"),
-            "inaccurate");  // it is not the reference's function
-  cases::Case definition = matmul_case(scaled);
-  definition.reference_run = scaled;
-  definition.facts = [](const cases::Shape&) -> cases::Facts { return {}; };  // unknown family
-  EXPECT_EQ(judge(definition, "fp32").at("verdict"), "suspect");
-  const Json body = judge(definition, "cast-fp16");
+TEST(CaseRun, OverflowOnOrdinaryInputsIsNonfiniteThoughTheKernelIsRight) {
+  cases::Case definition =
+      matmul_case([](State& state) -> Outputs { return {at::matmul(state[0] * 1024, state[1] * 1024)}; });
+  definition.facts = [](const cases::Shape&) -> cases::Facts { return {}; };
+  EXPECT_EQ(judge(definition, "fp32", {8, 8, 2}).at("verdict"), "suspect");  // by the error ratio alone
+  const Json body = judge(definition, "cast-fp16", {8, 8, 2});
   EXPECT_EQ(body.at("verdict"), "nonfinite");
   EXPECT_NE(body.at("reason").get<std::string>().find("FP32 baseline"), std::string::npos)
       << body.at("reason");
@@ -128,6 +130,7 @@ TEST(CaseRun, RareFaultInTheRepetitionIsUnrepeatable) {
   static int calls;
   calls = 0;
   const auto second_wrong = [](State& state) -> Outputs {
+    if (is_oracle(state)) return right(state);
     at::Tensor out = at::matmul(state[0], state[1]);
     if (++calls == 2) out[0][0] += 1;
     return {out};

@@ -1,4 +1,4 @@
-#include <ATen/ops/tensor.h>
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include "validate/decisions.h"

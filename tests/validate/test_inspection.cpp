@@ -1,6 +1,4 @@
-#include <ATen/ops/linear.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/relu.h>
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include "precision/autocast.h"

@@ -1,7 +1,4 @@
-#include <ATen/ops/linear.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/relu.h>
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include "cases/execute.h"
@@ -19,6 +16,7 @@ using cases::State;
 cases::Case mlp() {
   return {.name = "test-mlp",
           .dims = {"rows", "width"},
+          .suites = {},
           .outputs = {"out"},
           .setup = [](const cases::Shape& shape, const cases::Fill& fill) -> State {
             const auto width = shape["width"];
@@ -29,17 +27,18 @@ cases::Case mlp() {
           .run = [](State& state) -> Outputs {
             return {at::linear(at::relu(at::linear(state[0], state[1])), state[2])};
           },
+          .facts = [](const cases::Shape&) -> cases::Facts { return {}; },
           .model = true};
 }
 
-struct Run {
+struct MlpRun {
   Outputs outputs;
   Outputs oracle;
   Replay prediction;
   std::vector<RecordedCall> calls;
 };
 
-Run run_mlp(std::string_view name, Outputs (*faulty)(State&) = nullptr) {
+MlpRun run_mlp(std::string_view name, Outputs (*faulty)(State&) = nullptr) {
   const at::NoGradGuard no_grad;
   cases::Case definition = mlp();
   const auto shape = definition.shape({64, 64});
@@ -51,7 +50,7 @@ Run run_mlp(std::string_view name, Outputs (*faulty)(State&) = nullptr) {
     const InterceptScope scope(recorder);
     cases::execute(definition, prepared, precision, at::kCPU);
   }
-  Run run;
+  MlpRun run;
   run.calls = recorder.take();
   State fp64 = cases::converted(precision.mode == precision::Mode::kCast ? prepared : original, at::kDouble);
   run.oracle = definition.run(fp64);
@@ -62,7 +61,7 @@ Run run_mlp(std::string_view name, Outputs (*faulty)(State&) = nullptr) {
 }
 
 TEST(Replay, RecordsWhatAutocastRounds) {
-  const Run run = run_mlp("autocast-fp16");
+  const MlpRun run = run_mlp("autocast-fp16");
   ASSERT_EQ(run.calls.size(), 3U);
   EXPECT_EQ(run.calls[0].name, "aten::linear");
   EXPECT_EQ(run.calls[0].rounded_inputs, (std::vector<std::size_t>{0, 1}));
@@ -73,7 +72,7 @@ TEST(Replay, RecordsWhatAutocastRounds) {
 
 TEST(Replay, PredictsTheErrorOfCorrectRuns) {
   for (const char* name : {"fp32", "autocast-fp16", "autocast-bf16", "cast-fp16", "cast-bf16"}) {
-    const Run run = run_mlp(name);
+    const MlpRun run = run_mlp(name);
     const double measured =
         (run.outputs[0].to(at::kDouble) - run.oracle[0]).square().mean().sqrt().item<double>();
     const double ratio = measured / run.prediction.rms[0];
@@ -92,7 +91,7 @@ TEST(Replay, FindsAFaultOfTheSizeOfRounding) {
         at::linear(at::relu(at::linear(state[0], state[1])).narrow(1, 0, kept), state[2].narrow(1, 0, kept))};
   };
   for (const char* name : {"fp32", "cast-fp16", "cast-bf16"}) {
-    const Run run = run_mlp(name, dropped);
+    const MlpRun run = run_mlp(name, dropped);
     EXPECT_EQ(judge_model({}, mlp(), run.outputs, run.oracle, run.prediction).verdict,
               results::Verdict::kInaccurate)
         << name;
@@ -100,13 +99,13 @@ TEST(Replay, FindsAFaultOfTheSizeOfRounding) {
 }
 
 TEST(Replay, IsTheSameForTheSameSeed) {
-  const Run a = run_mlp("cast-fp16");
-  const Run b = run_mlp("cast-fp16");
+  const MlpRun a = run_mlp("cast-fp16");
+  const MlpRun b = run_mlp("cast-fp16");
   EXPECT_EQ(a.prediction.rms, b.prediction.rms);
 }
 
 TEST(Replay, RefusesOtherOperators) {
-  Run run = run_mlp("cast-fp16");
+  MlpRun run = run_mlp("cast-fp16");
   const cases::Case definition = mlp();
   State fp64 =
       cases::converted(definition.setup(definition.shape({64, 64}), cases::Fill(3, "x", "y")), at::kDouble);
