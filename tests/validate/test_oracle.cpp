@@ -99,10 +99,10 @@ TEST(Oracle, LeavesItsInputsAlone) {
 TEST(Oracle, RefusesOutputsThatAreNotItsOwn) {
   cases::Case definition = add_case();
   definition.run = [](State& state) -> Outputs { return {state[0].to(at::kFloat)}; };
-  const State state = rounded("fp32", at::kFloat).state;
-  EXPECT_THROW(oracle(definition, state), std::logic_error);
+  const State inputs = rounded("fp32", at::kFloat).state;
+  EXPECT_THROW(oracle(definition, inputs), std::logic_error);
   definition.run = [](State& state) -> Outputs { return {state[0], state[1]}; };
-  EXPECT_THROW(oracle(definition, state), std::logic_error);
+  EXPECT_THROW(oracle(definition, inputs), std::logic_error);
 }
 
 // A query that is NaN makes its row NaN; LibTorch's fused CPU kernel answers 0, in FP64 too.
