@@ -42,6 +42,7 @@ void expect_accepted(const cases::Case& definition, const std::vector<std::int64
           trial.facts.bound.fp16_partials > 1 && trial.outputs[0].scalar_type() == at::kHalf;
       EXPECT_TRUE(c.accepted() || (fp16_partials && c.suspect()))
           << definition.shape(sizes).name << ' ' << precision << " seed " << seed << ": " << describe(c);
+      EXPECT_EQ(trial.bound.hard.defined(), !trial.bound.hard_source.empty());
       EXPECT_EQ(c.judged, c.elements);
       EXPECT_TRUE(trial.judge(trial.rounded_oracle()).accepted());
     }

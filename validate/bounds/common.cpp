@@ -74,6 +74,7 @@ Sums sums_of(const at::Tensor& terms) {
 Bound sum_bound(const BoundContext& context, const Sums& sums, const at::Tensor& length) {
   Bound bound;
   bound.hard = certain_error(sums, length, kUnitFp32);
+  bound.hard_source = "another order of summation";
   bound.error =
       at::minimum(probable_error(sums, length, kUnitFp32, context.rules.bounds.lambda, false), bound.hard);
   return bound;

@@ -134,11 +134,12 @@ Bound inner_product(const BoundContext& context, std::size_t output) {
   bound.criterion = "inner-product bound";
   bound.source = "min(lambda u32 T, gamma_K S), T the root sum of squares of the partial sums";
   bound.hard = certain_error(sums, length, kUnitFp32);
+  bound.hard_source = "another order of summation";
   bound.error = at::minimum(
       probable_error(sums, length, kUnitFp32, context.rules.bounds.lambda, rounded_products), bound.hard);
   if (context.spec.fp16_partials > 1 && context.output_type == at::kHalf) {
     bound.hard = at::maximum(bound.hard, bound.error + fp16_partials_error(context, sums));
-    bound.source += "; beyond it partial sums stored in FP16";
+    bound.hard_source = "partial sums stored in FP16";
   }
   at::Tensor floor = flushed(context, sums.absolute, terms, output);
   if (context.output_type == at::kFloat) {
