@@ -25,14 +25,19 @@ struct BoundContext {
 };
 
 struct Bound {
-  at::Tensor error;  // E, FP64, contiguous, sizes of the oracle's output
-  at::Tensor hard;  // never exceeded by any order of summation, E <= hard; undefined where E is the last word
-  std::string criterion;  // for records: "inner-product bound"
-  std::string source;     // the formula in words
-  std::string
-      hard_source{};  // what explains an error between E and `hard`, in words: "another order of summation"
-  std::string finding{};     // what the bound allows that a user should know; mostly empty
-  bool exact_zeros = false;  // -0 and +0 are different results (operators that only move values)
+  // E, FP64, contiguous, sizes of the oracle's output.
+  at::Tensor error;
+  // An error between E and this one can be explained (`hard_source`): `suspect`. Undefined where E is the
+  // last word.
+  at::Tensor hard;
+  std::string criterion;      // for records: "inner-product bound"
+  std::string source;         // the formula in words
+  std::string hard_source{};  // "another order of summation"
+  std::string finding{};      // what the bound allows that a user should know; mostly empty
+  bool exact_zeros = false;   // -0 and +0 are different results (operators that only move values)
+};                      // what explains an error between E and `hard`, in words: "another order of summation"
+std::string finding{};  // what the bound allows that a user should know; mostly empty
+bool exact_zeros = false;  // -0 and +0 are different results (operators that only move values)
 };
 
 // False for models and unknown families: they are judged by replay and by the error ratio.
