@@ -35,9 +35,6 @@ struct Bound {
   std::string hard_source{};  // "another order of summation"
   std::string finding{};      // what the bound allows that a user should know; mostly empty
   bool exact_zeros = false;   // -0 and +0 are different results (operators that only move values)
-};                      // what explains an error between E and `hard`, in words: "another order of summation"
-std::string finding{};  // what the bound allows that a user should know; mostly empty
-bool exact_zeros = false;  // -0 and +0 are different results (operators that only move values)
 };
 
 // False for models and unknown families: they are judged by replay and by the error ratio.
