@@ -97,9 +97,10 @@ Json CaseRun::report(const precision::Precision& precision, const TrialAnswer& a
             {"reason", judgement.reason}};
   body.update(answer.body);
   body["findings"] = findings_json(judgement.findings, shape_.name);
-  if (with_edges_ && !definition_.model && judgement.verdict != Verdict::kUnsupported) {
+  const auto edges = with_edges_ && !definition_.model ? edge_shape(definition_) : std::nullopt;
+  if (edges && judgement.verdict != Verdict::kUnsupported) {
     for (auto& finding :
-         findings_json(edge_findings(session_, definition_, precision), edge_shape(definition_).name)) {
+         findings_json(edge_findings(session_, definition_, *edges, precision), edges->name)) {
       body["findings"].push_back(std::move(finding));
     }
   }

@@ -2,7 +2,7 @@
 // about the operator, never the verdict of a trial.
 #pragma once
 
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "cases/case.h"
@@ -12,12 +12,12 @@
 
 namespace ampgate::validate {
 
-// The shape on which edge inputs are tried: the first of the case's suite `smoke`. Throws
-// std::invalid_argument when the case has none.
-cases::Shape edge_shape(const cases::Case& definition);
+// The shape on which edge inputs are tried: the first of the case's suite `smoke`; none when it has no such
+// suite.
+std::optional<cases::Shape> edge_shape(const cases::Case& definition);
 
 // One finding for each kind of input that this precision does not treat as its rounded oracle does.
 std::vector<Finding> edge_findings(const Session& session, const cases::Case& definition,
-                                   const precision::Precision& precision);
+                                   const cases::Shape& shape, const precision::Precision& precision);
 
 }  // namespace ampgate::validate

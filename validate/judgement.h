@@ -12,7 +12,7 @@ namespace ampgate::validate {
 // Something worth knowing that does not decide: about an input, or about an operator on edge inputs.
 struct Finding {
   std::string input;    // "ordinary", or the kind of edge input
-  std::string verdict;  // a verdict's word, or "cast-overflow", "ill-conditioned"
+  std::string verdict;  // a verdict's word, or "cast-overflow", "ill-conditioned", "property"
   std::string text;
 };
 

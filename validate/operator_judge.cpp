@@ -42,14 +42,15 @@ void judge_bound(const std::string& name, c10::ScalarType type, const Comparison
   } else if (comparison.suspect()) {
     judgement.worsen(Verdict::kSuspect, place(name, comparison) + ": outside the " + bound.criterion +
                                             " of " + text(comparison.bound) + ", margin " +
-                                            text(comparison.margin) +
-                                            ", but within the bound for any order of summation; " +
+                                            text(comparison.margin) + ", but " + bound.hard_source +
+                                            " can explain it; " +
                                             share(comparison.between, comparison, " are in between"));
   } else if (comparison.undecided()) {
     judgement.worsen(Verdict::kAmbiguous, name +
                                               " could not be judged: every element is ill-conditioned, its " +
                                               bound.criterion + " is as large as the output itself");
   }
+  if (!bound.finding.empty()) judgement.findings.push_back({"ordinary", "property", bound.finding});
   if (comparison.problem.empty() && comparison.ill_conditioned > 0) {
     judgement.findings.push_back(
         {"ordinary", "ill-conditioned",

@@ -2,19 +2,31 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace ampgate::validate {
 
+namespace {
+
+// An allocator has many free blocks that fit a small request: enough copies to reach them all, at least the
+// two that output and one intermediate take.
+std::int64_t copies_of(std::int64_t bytes) {
+  constexpr std::int64_t kBudget = 4 << 20;
+  return std::clamp<std::int64_t>(kBudget / std::max<std::int64_t>(bytes, 1), 2, 256);
+}
+
+}  // namespace
+
 void poison_free_blocks(const cases::Outputs& like, c10::Device device) {
-  constexpr int kCopies = 2;  // intermediates of the output's size take blocks as well
+  const auto options = at::TensorOptions(at::kByte).device(device);
   std::vector<at::Tensor> blocks;
   for (const auto& output : like) {
     for (const std::int64_t width : {2, 4, 8}) {
-      for (int copy = 0; copy < kCopies; ++copy) {
-        const auto options = at::TensorOptions(at::kByte).device(device);
-        // All bits set is a NaN in every floating format.
-        blocks.push_back(at::empty({output.numel() * width}, options).fill_(0xFF));
+      const std::int64_t bytes = output.numel() * width;
+      // All bits set is a NaN in every floating format.
+      for (std::int64_t copy = copies_of(bytes); copy > 0; --copy) {
+        blocks.push_back(at::empty({bytes}, options).fill_(0xFF));
       }
     }
   }

@@ -2,6 +2,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
+#include "cases/fills.h"
 #include "session.h"
 #include "validate/case_run.h"
 
@@ -13,10 +17,12 @@ using cases::State;
 using results::Json;
 
 Json judge(const cases::Case& definition, std::string_view precision,
-           const std::vector<std::int64_t>& sizes = {32, 24, 64}) {
+           const std::vector<std::int64_t>& sizes = {32, 24, 64}, const results::Rules& rules = {},
+           bool with_edges = false) {
   const at::NoGradGuard no_grad;
-  const CpuSession cpu;
-  CaseRun run(cpu.session, definition, definition.shape(sizes), false);
+  CpuSession cpu;
+  cpu.session.rules = rules;
+  CaseRun run(cpu.session, definition, definition.shape(sizes), with_edges);
   return run.judge(precision::find(precision));
 }
 
@@ -138,6 +144,53 @@ TEST(CaseRun, RareFaultInTheRepetitionIsUnrepeatable) {
   const Json body = judge(matmul_case(second_wrong), "fp32");
   EXPECT_EQ(body.at("verdict"), "unrepeatable");
   EXPECT_FALSE(body.at("accuracy").at("repeatable_in_process").get<bool>());
+}
+
+TEST(CaseRun, CheckThatAcceptsWrongResultsIsVacuous) {
+  cases::Case definition = matmul_case(right);
+  definition.facts = [](const cases::Shape&) -> cases::Facts { return {}; };
+  results::Rules rules;
+  rules.bounds.error_ratio = 1e12;
+  const Json body = judge(definition, "fp32", {32, 24, 64}, rules);
+  EXPECT_EQ(body.at("verdict"), "vacuous");
+  EXPECT_NE(body.at("reason").get<std::string>().find("all zeros"), std::string::npos) << body.at("reason");
+}
+
+TEST(CaseRun, ChecksHoldAtMost4096Positions) {
+  const Json checks = judge(matmul_case(right), "cast-fp16", {128, 64, 16}).at("evidence").at("checks");
+  ASSERT_EQ(checks.size(), 1U);
+  const auto positions = checks[0].at("positions").get<std::vector<std::int64_t>>();
+  ASSERT_EQ(positions.size(), 4096U);
+  EXPECT_TRUE(std::adjacent_find(positions.begin(), positions.end(), std::greater_equal<>()) ==
+              positions.end());
+  EXPECT_LT(positions.back(), 128 * 64);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    EXPECT_LE(checks[0].at("low")[i].get<double>(), checks[0].at("high")[i].get<double>());
+  }
+}
+
+std::vector<std::string> findings(const cases::Case& definition, std::string_view precision) {
+  std::vector<std::string> inputs;
+  const Json body = judge(definition, precision, {32, 24, 64}, {}, true);
+  for (const auto& finding : body.at("findings")) {
+    EXPECT_EQ(finding.at("shape"), "8x8x8");
+    inputs.push_back(finding.at("input"));
+  }
+  return inputs;
+}
+
+TEST(EdgeInputs, RightOverflowIsNoFindingAndAClampedOneIs) {
+  const std::string large(cases::fill_name(cases::FillKind::kLarge));
+  const auto has = [](const auto& list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
+  EXPECT_FALSE(has(findings(matmul_case(right), "cast-fp16"), large));
+  const auto clamped = [](State& state) -> Outputs {
+    at::Tensor out = at::matmul(state[0], state[1]);
+    return {out.scalar_type() == at::kHalf ? out.clamp(-65504, 65504) : out};
+  };
+  EXPECT_TRUE(has(findings(matmul_case(clamped), "cast-fp16"), large));
+  EXPECT_EQ(judge(matmul_case(clamped), "cast-fp16", {32, 24, 64}, {}, true).at("verdict"), "pass");
 }
 
 }  // namespace
