@@ -23,6 +23,7 @@ def run_misbehaving(tmp_path: Path, request: str, *arguments: str) -> tuple[Resu
         "run", "--suite", "smoke", "--case", "misbehave", "--worker", TEST_WORKER, "--archive", tmp_path / "archive",
         "--rules", rules, *arguments, env={"AMPGATE_MISBEHAVE": request},
     )  # fmt: skip
+    assert records(tmp_path / "archive"), result.err
     (record,) = records(tmp_path / "archive")
     assert not journals(tmp_path / "archive")
     return result, {trial["precision"]: trial for trial in json.loads(record.read_text())["trials"]}
@@ -57,7 +58,7 @@ def test_fault_in_validation(tmp_path: Path, what: str, verdict: str, words: str
 def test_fault_in_the_baseline_stops_the_case(tmp_path: Path, what: str, verdict: str) -> None:
     result, trials = run_misbehaving(tmp_path, f"{what}@ampgate-validate@float32")
     assert result.code == 1
-    assert trials["fp32"]["verdict"] == {"segv": "crashed", "nan": "baseline-invalid"}[what]
+    assert trials["fp32"]["verdict"] == {"segv": "crashed", "nan": "nonfinite"}[what]
     for precision in ("autocast-fp16", "autocast-bf16", "cast-fp16", "cast-bf16"):
         assert trials[precision]["verdict"] == verdict
         assert trials[precision]["reason"]
