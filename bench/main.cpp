@@ -11,10 +11,10 @@
 #include "backends/backend.h"
 #include "backends/build_id.h"
 #include "backends/settings.h"
+#include "backends/to_json.h"
 #include "bench/error_text.h"
 #include "bench/inspect.h"
 #include "bench/measure.h"
-#include "bench/observation.h"
 #include "bench/plan.h"
 #include "results/error.h"
 #include "results/protocol.h"
@@ -49,7 +49,7 @@ void work(results::EventWriter& events) {
   backends::apply(plan.settings);
   const auto backend = backends::open(plan.device);
   const at::NoGradGuard no_grad;
-  events.write("environment", bench::environment_json(*backend));
+  events.write("environment", backends::environment_json(*backend));
 
   if (plan.phase == bench::Phase::kInspect) {
     bench::inspect(plan, *backend, events);

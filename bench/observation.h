@@ -1,4 +1,4 @@
-// What this worker sees itself, in the shape of the evidence, for the gate and for the event `environment`.
+// What this worker sees itself, in the shape of the evidence, for the gate.
 #pragma once
 
 #include "backends/backend.h"
@@ -7,14 +7,6 @@
 #include "results/json.h"
 
 namespace ampgate::bench {
-
-results::Json to_json(const backends::Fields& fields);
-
-// {"name", "uuid", "model", "fields"}
-results::Json device_json(const backends::Backend& backend);
-
-// Fields of the event `environment`.
-results::Json environment_json(const backends::Backend& backend);
 
 // What all trials of a case and shape have in common: device, libtorch, build, case, shape, seed, rules, and
 // `digests`, those of the FP32 tensors of `original`, in their order.

@@ -62,8 +62,8 @@ Schedule make_schedule(const Options& options, const results::Rules& rules) {
 
 Estimate estimate(const std::vector<Trial>& trials, const std::vector<std::string>& phases,
                   const Schedule& schedule, const results::Rules& rules) {
-  constexpr double kStart = 0.5, kJudge = 0.4, kRepeat = 0.1, kSetUp = 0.1,
-                   kLeadIn = 1.5;  // seconds; the last a factor
+  // Seconds a process or a trial, and the factor by which lead-in calls and calibration lengthen cells.
+  constexpr double kStart = 0.5, kJudge = 0.2, kRepeat = 0.02, kSetUp = 0.01, kLeadIn = 1.4;
   const auto count = static_cast<double>(trials.size());
   const double cells = schedule.blocks * rules.measurement.cell_time_ms / 1e3 * kLeadIn;
   const auto has = [&](const char* phase) {

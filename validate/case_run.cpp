@@ -4,7 +4,6 @@
 
 #include "validate/edge_inputs.h"
 #include "validate/failure.h"
-#include "validate/to_json.h"
 
 namespace ampgate::validate {
 
@@ -12,6 +11,12 @@ using results::Json;
 using results::Verdict;
 
 namespace {
+
+Json shape_json(const cases::Shape& shape) {
+  Json dims = Json::object();
+  for (const auto& [dim, size] : shape.dims) dims[dim] = size;
+  return {{"name", shape.name}, {"dims", std::move(dims)}};
+}
 
 TrialAnswer without_numbers(Verdict verdict, std::string reason) {
   TrialAnswer answer;
@@ -91,7 +96,7 @@ std::string CaseRun::unsupported(const precision::Precision& precision) const {
 Json CaseRun::report(const precision::Precision& precision, const TrialAnswer& answer) const {
   const Judgement& judgement = answer.judgement;
   Json body{{"case", definition_.name},
-            {"shape", to_json(shape_)},
+            {"shape", shape_json(shape_)},
             {"precision", precision.name},
             {"verdict", results::to_string(judgement.verdict)},
             {"reason", judgement.reason}};

@@ -6,8 +6,8 @@
 
 #include "backends/build_id.h"
 #include "backends/digest.h"
+#include "backends/to_json.h"
 #include "validate/compare.h"
-#include "validate/to_json.h"
 
 namespace ampgate::validate {
 namespace {
@@ -65,7 +65,7 @@ Json evidence(const Session& session, const cases::Case& definition, const cases
   return {{"device", session.device},
           {"libtorch", session.libtorch},
           {"build_id", backends::build_id()},
-          {"settings", to_json(run.settings)},
+          {"settings", backends::fields_json(run.settings)},
           {"case", definition.name},
           {"shape", shape.name},
           {"precision", precision.name},

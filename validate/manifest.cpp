@@ -7,9 +7,9 @@
 
 #include "backends/backend.h"
 #include "backends/build_id.h"
+#include "backends/to_json.h"
 #include "cases/case.h"
 #include "precision/precision.h"
-#include "validate/to_json.h"
 
 namespace ampgate::validate {
 
@@ -59,7 +59,7 @@ Json devices() {
       entry["model"] = found.identity->model;
       entry["uuid"] = found.identity->uuid;
       entry["memory_bytes"] = found.identity->memory_bytes;
-      entry["fields"] = to_json(found.identity->fields);
+      entry["fields"] = backends::fields_json(found.identity->fields);
     }
     entry["problem"] = found.problem;
     list.push_back(std::move(entry));

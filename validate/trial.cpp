@@ -155,8 +155,9 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
     body["decisions"] =
         setup.quality.judge({precision, run.outputs, before, *prediction, observation.calls}, judgement);
   }
-  body["operators"] = to_json(observation.operators);
-  body["not_lowered"] = precision.type != at::kFloat && !computed_in(observation.operators, precision.type);
+  body["operators"] = cases::to_json(observation.operators);
+  body["not_lowered"] =
+      precision.type != at::kFloat && !cases::computed_in(observation.operators, precision.type);
   body["facts"] = {{"flops", setup.facts.flops},
                    {"bytes", cases::least_bytes(setup.facts, run.prepared, run.outputs)},
                    {"meaning", name_of(setup.facts.meaning)}};

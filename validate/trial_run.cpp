@@ -49,7 +49,7 @@ Observation observe(const Session& session, const cases::Case& definition, Trial
   observation.repeated = execute(session, definition, run.prepared, precision);
   observation.repeatable = digests_of(observation.repeated) == run.digests;
 
-  OperatorRecorder operators;
+  cases::OperatorRecorder operators;
   CallRecorder calls;
   cases::Outputs observed;
   {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cases/case.h"
+#include "cases/operator_recorder.h"
 #include "precision/precision.h"
-#include "validate/inspection.h"
 #include "validate/replay.h"
 #include "validate/session.h"
 
@@ -29,7 +29,7 @@ struct Observation {
   cases::Outputs repeated;  // of a second plain run
   bool repeatable = false;  // it was bitwise equal to the first
   bool reproduced = false;  // so was the run under observation
-  std::vector<OperatorRecord> operators;
+  std::vector<cases::OperatorRecord> operators;
   std::vector<RecordedCall> calls;  // models only
 };
 

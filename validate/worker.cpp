@@ -8,6 +8,7 @@
 #include "backends/backend.h"
 #include "backends/build_id.h"
 #include "backends/settings.h"
+#include "backends/to_json.h"
 #include "cases/fills.h"
 #include "precision/precision.h"
 #include "results/error.h"
@@ -15,7 +16,6 @@
 #include "validate/case_run.h"
 #include "validate/failure.h"
 #include "validate/heartbeat.h"
-#include "validate/to_json.h"
 #include "validate/trial_run.h"
 
 namespace ampgate::validate {
@@ -74,19 +74,11 @@ std::unique_ptr<backends::Backend> open_device(const Json& plan) {
 
 Session make_session(const Json& plan, backends::Backend& backend) {
   return {backend,
-          device_json(backend.name(), backend.identity()),
-          to_json(backends::read_libtorch()),
+          backends::device_json(backend),
+          backends::fields_json(backends::read_libtorch()),
           results::parse_rules(plan.at("rules").dump(), "plan, /rules"),
           plan.at("rules_sha256").get<std::string>(),
           plan.at("seed").get<std::uint64_t>()};
-}
-
-void write_environment(const Session& session, EventWriter& events) {
-  events.write("environment",
-               {{"device", session.device},
-                {"libtorch", session.libtorch},
-                {"settings", to_json(backends::read_settings())},
-                {"build", {{"build_id", backends::build_id()}, {"flags", backends::build_flags()}}}});
 }
 
 void finish(const Trial& trial, const Json& body, EventWriter& events) {
@@ -151,7 +143,7 @@ void run_plan(const Json& plan, EventWriter& events) {
   for (const auto& entry : plan.at("trials")) trials.push_back(read_trial(entry));
   const auto backend = open_device(plan);
   const Session session = make_session(plan, *backend);
-  write_environment(session, events);
+  events.write("environment", backends::environment_json(*backend));
   {
     const Heartbeat heartbeat(events);
     (phase == "validate" ? validate : repeat)(session, trials, events);

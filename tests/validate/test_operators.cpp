@@ -1,8 +1,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "cases/operator_recorder.h"
 #include "precision/autocast.h"
-#include "validate/inspection.h"
 #include "validate/interceptor.h"
 
 namespace ampgate::validate {
@@ -11,9 +11,9 @@ namespace {
 using at::kFloat;
 using at::kHalf;
 
-std::vector<OperatorRecord> operators_under_autocast(const at::Tensor& x, const at::Tensor& weight) {
+std::vector<cases::OperatorRecord> operators_under_autocast(const at::Tensor& x, const at::Tensor& weight) {
   const at::NoGradGuard no_grad;
-  OperatorRecorder recorder;
+  cases::OperatorRecorder recorder;
   {
     const precision::AutocastScope scope(at::kCPU, kHalf);
     at::relu(at::relu(at::linear(x, weight)));
@@ -31,23 +31,23 @@ TEST(Inspection, TypesAreThoseBelowAutocast) {
   EXPECT_EQ(std::count_if(operators.begin(), operators.end(),
                           [](const auto& o) { return o.name == "aten::linear"; }),
             1);
-  EXPECT_TRUE(computed_in(operators, kHalf));
+  EXPECT_TRUE(cases::computed_in(operators, kHalf));
 }
 
 TEST(Inspection, ConversionsAreNoComputation) {
   const at::NoGradGuard no_grad;
-  OperatorRecorder recorder;
+  cases::OperatorRecorder recorder;
   at::ones({4}).to(kHalf).view({2, 2});
   const auto operators = recorder.take();
   EXPECT_FALSE(operators.empty());
-  EXPECT_FALSE(computed_in(operators, kHalf));
+  EXPECT_FALSE(cases::computed_in(operators, kHalf));
   for (const auto& record : operators) EXPECT_NE(record.name, "aten::view");
 }
 
 TEST(Inspection, EqualNeighboursAreCounted) {
   const at::NoGradGuard no_grad;
   const at::Tensor x = at::ones({4});
-  OperatorRecorder recorder;
+  cases::OperatorRecorder recorder;
   x.exp();
   x.exp();
   const auto operators = recorder.take();
