@@ -70,7 +70,7 @@ std::optional<double> speedup_of(const Json& trial) {
 
 // One sentence on a precision; empty when the run has no trial of it.
 std::string sentence(const Json& record, const results::Rules& rules, const Precision& precision) {
-  int total = 0, open = 0, suspect = 0;
+  int total = 0, open = 0, suspect = 0, kept = 0;
   Speedups speedups;
   for (const auto& trial : record.at("trials")) {
     if (trial.at("precision") != precision.id) continue;
@@ -79,7 +79,12 @@ std::string sentence(const Json& record, const results::Rules& rules, const Prec
     if (!results::opens_gate(verdict, rules.suspect_opens_gate)) continue;
     ++open;
     suspect += verdict == results::Verdict::kSuspect ? 1 : 0;
-    if (const auto ratio = speedup_of(trial)) speedups.add(*ratio, name_of(trial));
+    // Where autocast left every operator in FP32, nothing can be said about 16 bit.
+    if (trial.value("not_lowered", false)) {
+      ++kept;
+    } else if (const auto ratio = speedup_of(trial)) {
+      speedups.add(*ratio, name_of(trial));
+    }
   }
   if (total == 0) return {};
   std::string text = open == 0 ? fmt::format("{} may run in none of {} cases", precision.words, total)
@@ -88,7 +93,11 @@ std::string sentence(const Json& record, const results::Rules& rules, const Prec
                          : fmt::format("{} may run in {} of {} cases", precision.words, open, total);
   if (total == 1) text = fmt::format("{} {}", precision.words, open == 1 ? "may run" : "may not run");
   if (suspect > 0) text += fmt::format(" ({} suspect)", suspect);
-  if (speedups.count > 0) text += ", at " + speedups.words();
+  if (kept > 0) {
+    text += total == 1 ? "; it stayed in FP32 all the same (not lowered)"
+                       : fmt::format("; {} of them stayed in FP32 all the same (not lowered)", kept);
+  }
+  if (speedups.count > 0) text += (kept > 0 ? ", the others at " : ", at ") + speedups.words();
   return text + ".";
 }
 

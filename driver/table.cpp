@@ -80,6 +80,7 @@ Row row(const Json& trial) {
   cells[0].text = trial.at("case");
   cells[1].text = trial.at("shape").at("name");
   cells[2].text = trial.at("precision");
+  if (trial.value("not_lowered", false)) cells[2].text += ", not lowered";
   cells[3] = {verdict, colour_of(verdict)};
   cells[4].text = margin(trial);
   if (!trial.contains("measurement")) return cells;

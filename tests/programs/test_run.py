@@ -95,6 +95,15 @@ def test_json_keeps_standard_output_to_itself(tmp_path: Path) -> None:
     assert result.json()["ampgate_record"] == 1
 
 
+def test_what_autocast_leaves_in_fp32_is_said(tmp_path: Path) -> None:
+    cases = ["--case", "exp", "--case", "matmul", "--precision", "autocast-bf16"]
+    result = ampgate("run", "--suite", "smoke", *cases, "--archive", tmp_path)
+    assert result.code == 0
+    assert "1 of them stayed in FP32 all the same (not lowered)" in result.out
+    lines = [line for line in result.out.splitlines() if "autocast-bf16" in line]
+    assert ["not lowered" in line for line in lines[:2]] == [True, False]
+
+
 def test_reproducer_line_runs(smoke_record: Path, tmp_path: Path) -> None:
     trial = next(t for t in load(smoke_record)["trials"] if t["precision"] == "cast-bf16")
     words = shlex.split(trial["reproducer"])
