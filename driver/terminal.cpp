@@ -62,6 +62,7 @@ void Progress::working_on(const std::string& what) {
 
 void Progress::advance(const std::string& result, bool surprise) {
   ++done_;
+  total_ = std::max(total_, done_);  // a precise measurement takes as many processes as it needs
   if (!silent_ && (surprise || !draws_)) say(fmt::format("{} {}/{} {}", phase_, done_, total_, result));
   draw();
 }
