@@ -40,50 +40,76 @@ std::string shortened(const std::vector<std::string>& names) {
   return text;
 }
 
-struct Speedups {
-  double log_sum = 0;
-  int count = 0;
-  double best = 0, worst = 0;
-  std::string best_name, worst_name;
+struct Speedup {
+  double ratio;
+  bool shown;  // its interval does not hold 1
+  std::string name;
 
-  void add(double ratio, const std::string& name) {
-    log_sum += std::log(ratio);
-    if (count == 0 || ratio > best) best = ratio, best_name = name;
-    if (count == 0 || ratio < worst) worst = ratio, worst_name = name;
-    ++count;
-  }
-
-  std::string words() const {
-    if (count == 1) return fmt::format("{:.2f} times fp32's speed", best);
-    return fmt::format(
-        "{:.2f} times fp32's speed in the geometric mean of {} (from {:.2f}, {}, to {:.2f}, {})",
-        std::exp(log_sum / count), count, worst, worst_name, best, best_name);
-  }
+  std::string words() const { return fmt::format("{:.2f}, {}", ratio, name); }
 };
 
-std::optional<double> speedup_of(const Json& trial) {
+std::string words(const std::vector<Speedup>& speedups) {
+  if (speedups.size() == 1) {
+    return fmt::format("{:.2f} times fp32's speed{}", speedups[0].ratio,
+                       speedups[0].shown ? "" : " (no difference shown)");
+  }
+  double log_sum = 0;
+  const Speedup* worst = nullptr;
+  const Speedup* best = nullptr;
+  for (const auto& speedup : speedups) {
+    log_sum += std::log(speedup.ratio);
+    if (!speedup.shown) continue;  // an extreme that may be noise is no example
+    if (worst == nullptr || speedup.ratio < worst->ratio) worst = &speedup;
+    if (best == nullptr || speedup.ratio > best->ratio) best = &speedup;
+  }
+  const double mean = std::exp(log_sum / static_cast<double>(speedups.size()));
+  std::string text =
+      fmt::format("{:.2f} times fp32's speed in the geometric mean of {}", mean, speedups.size());
+  if (worst == nullptr) return text + " (no difference shown in any)";
+  if (worst == best) return text + fmt::format(" (a difference shown in one: {})", worst->words());
+  return text + fmt::format(" (from {}, to {})", worst->words(), best->words());
+}
+
+std::optional<Speedup> speedup_of(const Json& trial) {
   const Json measurement = trial.value("measurement", Json::object());
   if (!measurement.contains("speedup_over_fp32")) return std::nullopt;
-  const double ratio = measurement["speedup_over_fp32"].at("value").get<double>();
-  return ratio > 0 ? std::optional(ratio) : std::nullopt;
+  const Json& found = measurement["speedup_over_fp32"];
+  const double ratio = found.at("value").get<double>();
+  if (!(ratio > 0)) return std::nullopt;
+  const bool shown = found.contains("interval") && (found["interval"].at(0).get<double>() > 1.0 ||
+                                                    found["interval"].at(1).get<double>() < 1.0);
+  return Speedup{ratio, shown, name_of(trial)};
+}
+
+// A trial that phase 1 let through and that then failed under the very calls that users make.
+bool failed_when_measured(const Json& trial) {
+  if (!trial.contains("measurement")) return false;
+  const auto verdict =
+      results::measurement_verdict_from(trial["measurement"].at("verdict").get<std::string>());
+  return !results::carries_numbers(verdict) && verdict != results::MeasurementVerdict::kRefused;
 }
 
 // One sentence on a precision; empty when the run has no trial of it.
 std::string sentence(const Json& record, const results::Rules& rules, const Precision& precision) {
-  int total = 0, open = 0, suspect = 0, kept = 0;
-  Speedups speedups;
+  int total = 0, open = 0, suspect = 0, kept = 0, failed = 0, unmeasured = 0;
+  std::vector<Speedup> speedups;
   for (const auto& trial : record.at("trials")) {
     if (trial.at("precision") != precision.id) continue;
     ++total;
     const auto verdict = results::verdict_from(trial.at("verdict").get<std::string>());
     if (!results::opens_gate(verdict, rules.suspect_opens_gate)) continue;
+    if (failed_when_measured(trial)) {
+      ++failed;
+      continue;
+    }
     ++open;
+    unmeasured += trial.contains("measurement") && trial["measurement"].at("verdict") == "refused" ? 1 : 0;
     suspect += verdict == results::Verdict::kSuspect ? 1 : 0;
     // Where autocast left every operator in FP32, nothing can be said about 16 bit.
     if (trial.value("not_lowered", false)) {
       ++kept;
-    } else if (const auto ratio = speedup_of(trial)) {
-      speedups.add(*ratio, name_of(trial));
+    } else if (auto speedup = speedup_of(trial)) {
+      speedups.push_back(std::move(*speedup));
     }
   }
   if (total == 0) return {};
@@ -93,11 +119,14 @@ std::string sentence(const Json& record, const results::Rules& rules, const Prec
                          : fmt::format("{} may run in {} of {} cases", precision.words, open, total);
   if (total == 1) text = fmt::format("{} {}", precision.words, open == 1 ? "may run" : "may not run");
   if (suspect > 0) text += fmt::format(" ({} suspect)", suspect);
+  if (failed > 0)
+    text += total == 1 ? ": it failed when measured" : fmt::format("; {} failed when measured", failed);
+  if (unmeasured > 0) text += fmt::format("; {} not measured here, since the gate refused", unmeasured);
   if (kept > 0) {
     text += total == 1 ? "; it stayed in FP32 all the same (not lowered)"
                        : fmt::format("; {} of them stayed in FP32 all the same (not lowered)", kept);
   }
-  if (speedups.count > 0) text += (kept > 0 ? ", the others at " : ", at ") + speedups.words();
+  if (!speedups.empty()) text += (kept > 0 ? ", the others at " : ", at ") + words(speedups);
   return text + ".";
 }
 

@@ -133,9 +133,11 @@ class NumberedProcess {
 }  // namespace
 
 Json bench_settings(const Context& context, int blocks, int process) {
-  const auto seed = context.data().header.at("plan").at("seed").get<std::uint64_t>();
+  const Json& plan = context.data().header.at("plan");
+  const auto seed = plan.at("seed").get<std::uint64_t>();
+  const double cell_time_ms = plan.at("schedule").at("cell_time_ms").get<double>();
   return {{"blocks", blocks},
-          {"cell_time_ns", static_cast<std::int64_t>(context.rules.measurement.cell_time_ms * 1e6)},
+          {"cell_time_ns", static_cast<std::int64_t>(cell_time_ms * 1e6)},
           {"order_seed", order_seed(seed, process)},
           {"first_block", 0}};
 }

@@ -90,7 +90,7 @@ Context make_context(results::Journal& journal, Progress& progress, const Worker
     context.workers.log = journal.record_path().replace_extension(".log");
     context.workers.trial_limit_s = context.rules.trial_limit_s;
     context.estimate = estimate(context.trials, plan.at("phases").get<std::vector<std::string>>(),
-                                schedule_from(plan.at("schedule")), context.rules);
+                                schedule_from(plan.at("schedule")));
     return context;
   } catch (const Json::exception& error) {
     throw results::FileError(where, error.what(), "the journal was changed: start the run again");

@@ -58,12 +58,14 @@ Json to_json(const Schedule& schedule) {
   return {{"processes", schedule.processes},
           {"blocks_per_process", schedule.blocks},
           {"precise", schedule.precise},
-          {"budget_s", schedule.budget_s}};
+          {"budget_s", schedule.budget_s},
+          {"cell_time_ms", schedule.cell_time_ms}};
 }
 
 Schedule schedule_from(const Json& json) {
   return {json.at("processes").get<int>(), json.at("blocks_per_process").get<int>(),
-          json.at("precise").get<bool>(), json.at("budget_s").get<double>()};
+          json.at("precise").get<bool>(), json.at("budget_s").get<double>(),
+          json.at("cell_time_ms").get<double>()};
 }
 
 std::map<std::string, std::string> gate_refusals(const Context& context, const Json& observed_device) {
@@ -80,7 +82,7 @@ std::map<std::string, std::string> gate_refusals(const Context& context, const J
     if (!observed_device.empty()) observed["device"] = observed_device;
     const auto& evidence = context.data().trials.at(trial.id).at("evidence");
     const auto answer = results::check_gate(evidence, verdict_of(context, trial), observed, context.rules);
-    if (!answer.open) refusals[trial.id] = answer.field + ": " + answer.reason;
+    if (!answer.open) refusals[trial.id] = answer.reason;
   }
   return refusals;
 }

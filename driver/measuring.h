@@ -15,6 +15,7 @@ struct Schedule {
   int blocks = 7;         // per process
   bool precise = false;   // look after each round of processes, and go on until the intervals are narrow
   double budget_s = 0.0;  // with `precise`
+  double cell_time_ms = 0.0;
 };
 
 results::Json to_json(const Schedule& schedule);

@@ -45,8 +45,9 @@ void load_rules(const Options& options, RunPlan& plan) {
   plan.rules_file = {{"name", options.rules_file}, {"sha256", results::sha256_hex(text)}};
 }
 
-Schedule make_schedule(const Options& options, const results::Rules& rules) {
+Schedule make_schedule(const Options& options, const std::string& suite, const results::Rules& rules) {
   constexpr int kPreciseProcesses = 5;
+  constexpr double kSmokeCellMs = 2.0;  // smoke shows in seconds that all works; its times are rough
   Schedule schedule;
   const int least = options.precise ? kPreciseProcesses : 1;
   schedule.processes = options.processes.value_or(std::max(rules.measurement.processes, least));
@@ -56,16 +57,19 @@ Schedule make_schedule(const Options& options, const results::Rules& rules) {
   }
   schedule.blocks = (rules.measurement.min_blocks + schedule.processes - 1) / schedule.processes;
   schedule.precise = options.precise;
+  schedule.cell_time_ms = rules.measurement.cell_time_ms;
+  if (suite == "smoke" && !options.precise)
+    schedule.cell_time_ms = std::min(schedule.cell_time_ms, kSmokeCellMs);
   schedule.budget_s = options.precise ? options.budget_s : 0.0;
   return schedule;
 }
 
 Estimate estimate(const std::vector<Trial>& trials, const std::vector<std::string>& phases,
-                  const Schedule& schedule, const results::Rules& rules) {
+                  const Schedule& schedule) {
   // Seconds a process or a trial, and the factor by which lead-in calls and calibration lengthen cells.
   constexpr double kStart = 0.5, kJudge = 0.2, kRepeat = 0.02, kSetUp = 0.01, kLeadIn = 1.4;
   const auto count = static_cast<double>(trials.size());
-  const double cells = schedule.blocks * rules.measurement.cell_time_ms / 1e3 * kLeadIn;
+  const double cells = schedule.blocks * schedule.cell_time_ms / 1e3 * kLeadIn;
   const auto has = [&](const char* phase) {
     return std::find(phases.begin(), phases.end(), phase) != phases.end();
   };

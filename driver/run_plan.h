@@ -32,12 +32,12 @@ struct RunPlan {
 // The rules that the options name, else the built-in ones. Throws results::FileError.
 void load_rules(const Options& options, RunPlan& plan);
 
-// Processes and blocks by rules and options.
-Schedule make_schedule(const Options& options, const results::Rules& rules);
+// Processes, blocks and cells by suite, rules and options.
+Schedule make_schedule(const Options& options, const std::string& suite, const results::Rules& rules);
 
 // A rough expectation, from runs of the standard suite on two cores.
 Estimate estimate(const std::vector<Trial>& trials, const std::vector<std::string>& phases,
-                  const Schedule& schedule, const results::Rules& rules);
+                  const Schedule& schedule);
 
 // The first line of the journal.
 results::Json journal_header(const RunPlan& plan, const Options& options, const WorkerFolder& folder,

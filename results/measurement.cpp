@@ -171,6 +171,19 @@ void add_samples(Json& result, const RunData& run, const std::string& id) {
   result["samples"] = std::move(rows);
 }
 
+// Why the numbers of a trial say less than was planned; empty when they do not.
+std::string shortfall(const RunData& run, std::size_t samples, const Estimate& time) {
+  const Json& schedule = run.header.at("plan").at("schedule");
+  const auto processes = schedule.at("processes").get<int>();
+  const auto planned = static_cast<std::size_t>(processes * schedule.at("blocks_per_process").get<int>());
+  if (samples < planned) {
+    return std::to_string(samples) + " samples of " + std::to_string(time.processes) + " processes, where " +
+           std::to_string(planned) + " of " + std::to_string(processes) +
+           " were planned: the others were lost";
+  }
+  return time.interval ? "" : "no interval: " + time.method;
+}
+
 }  // namespace
 
 int looks(const RunData& run) {
@@ -213,6 +226,11 @@ Json measurement(const RunData& run, const std::string& id, const Rules& rules) 
   const double level = interval_level(rules, looks(run));
   const auto samples = samples_of(run, id);
   const Estimate time = median_time(samples, level, seed_of(run));
+  if (auto reason = shortfall(run, samples.size(), time);
+      !reason.empty() && result["verdict"] == "measured") {
+    result["verdict"] = to_string(MeasurementVerdict::kAmbiguous);
+    result["reason"] = std::move(reason);
+  }
   result["time_ns"] = to_json(time, "median", level);
   if (verdict.contains("calls_per_cell")) result["time_ns"]["calls_per_cell"] = verdict.at("calls_per_cell");
   if (verdict.contains("output_check")) result["output_check"] = verdict.at("output_check");

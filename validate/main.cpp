@@ -20,7 +20,8 @@ using ampgate::results::ExitCode;
 
 constexpr std::string_view kUsage =
     "usage: ampgate-validate [--events FILE|-] < plan.json\n"
-    "       ampgate-validate manifest | devices\n";
+    "       ampgate-validate manifest | devices\n"
+    "       ampgate-validate --help\n";
 
 int fail(const std::string& what, const std::string& action, ExitCode code) {
   std::cerr << "ampgate-validate: " << what << (action.empty() ? "" : "\n  " + action) << '\n';
@@ -28,6 +29,10 @@ int fail(const std::string& what, const std::string& action, ExitCode code) {
 }
 
 int run(const std::vector<std::string>& arguments) {
+  if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) {
+    std::cout << kUsage;
+    return 0;
+  }
   if (arguments.size() == 1 && arguments[0] == "manifest") {
     std::cout << ampgate::validate::manifest().dump(1) << '\n';
     return 0;

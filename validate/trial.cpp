@@ -135,7 +135,12 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
   judgement = criterion.judge(run.outputs);
   judgement.findings.insert(judgement.findings.end(), criterion.findings.begin(), criterion.findings.end());
   test_criterion(setup, criterion, run.outputs, judgement);
-  judge_repetition(setup, criterion, observation, judgement);
+  if (run.written.empty()) {
+    judge_repetition(setup, criterion, observation, judgement);
+  } else {
+    judgement.worsen(Verdict::kInaccurate, "the run wrote to its own tensor '" + run.written +
+                                               "': a second call sees other inputs than the first");
+  }
 
   Json accuracy{{"kernel_error", judgement.kernel_error}};
   Json absent = Json::object();

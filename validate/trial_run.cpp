@@ -28,6 +28,12 @@ std::vector<std::string> digests_of(const cases::Outputs& outputs) {
   return digests;
 }
 
+std::vector<std::string> digests_of(const cases::State& state) {
+  std::vector<std::string> digests;
+  for (const auto& entry : state.tensors) digests.push_back(backends::digest(entry.tensor));
+  return digests;
+}
+
 }  // namespace
 
 TrialRun run_plain(const Session& session, const cases::Case& definition, const cases::State& original,
@@ -37,8 +43,15 @@ TrialRun run_plain(const Session& session, const cases::Case& definition, const 
   run.prepared = cases::prepare(original, precision, session.backend.device());
   run.settings = backends::read_settings();
   poison_free_blocks(like, session.backend.device());
+  const auto before = digests_of(run.prepared);
   run.outputs = execute(session, definition, run.prepared, precision);
   run.digests = digests_of(run.outputs);
+  const auto after = digests_of(run.prepared);
+  for (std::size_t i = 0; i < before.size() && run.written.empty(); ++i) {
+    if (after[i] != before[i]) run.written = run.prepared.tensors[i].name;
+  }
+  // The oracle must see what the run saw, not what it left.
+  if (!run.written.empty()) run.prepared = cases::prepare(original, precision, session.backend.device());
   return run;
 }
 

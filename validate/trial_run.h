@@ -17,10 +17,11 @@ struct TrialRun {
   cases::Outputs outputs;
   std::vector<std::string> digests;  // of the outputs
   backends::Fields settings;         // as they were during the run
+  std::string written;               // name of a tensor of the state that the run changed; empty: none
 };
 
-// Prepares the state and runs once, with nothing hooked in, on free blocks that were poisoned for outputs of
-// these sizes
+// Prepares the state (anew afterwards, if the run wrote to it) and runs once, with nothing hooked in, on free
+// blocks that were poisoned for outputs of these sizes
 // (`like` may be empty). What a kernel throws passes through.
 TrialRun run_plain(const Session& session, const cases::Case& definition, const cases::State& original,
                    const precision::Precision& precision, const cases::Outputs& like);

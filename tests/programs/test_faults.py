@@ -39,6 +39,7 @@ def run_misbehaving(tmp_path: Path, request: str, *arguments: str) -> tuple[Resu
         ("throw", "crashed", "thrown on request"),
         ("nan", "nonfinite", "nan"),
         ("wrong", "inaccurate", "bound"),
+        ("write-input", "inaccurate", "wrote to its own tensor 'x'"),
     ],
 )
 def test_fault_in_validation(tmp_path: Path, what: str, verdict: str, words: str) -> None:
@@ -85,9 +86,23 @@ def test_fault_in_measurement(tmp_path: Path, what: str, verdict: str) -> None:
     assert bad["measurement"]["verdict"] == verdict
     assert bad["measurement"]["reason"]
     assert "time_ns" not in bad["measurement"]
+    assert "FP16 by conversion may not run: it failed when measured" in result.out
     for precision in OTHERS:
         assert trials[precision]["measurement"]["verdict"] == "measured", precision
     assert verdict in result.out
+
+
+def test_lost_processes_make_no_measured_number(tmp_path: Path) -> None:
+    result, trials = run_misbehaving(tmp_path, "throw:40@ampgate-bench@float32")
+    assert result.code == 1
+    verdicts = {precision: trial["measurement"]["verdict"] for precision, trial in trials.items()}
+    assert "crashed" in verdicts.values()
+    for trial in trials.values():
+        measurement = trial["measurement"]
+        if measurement["verdict"] == "measured":
+            assert len(measurement["samples"]) == 21
+        else:
+            assert measurement["reason"]
 
 
 @pytest.mark.parametrize("delay_s", [1.0, 3.0, 6.0, 10.0])
