@@ -85,7 +85,7 @@ results::ExitCode bench(const Options& options) {
   plan.device = device.front().name;
   plan.observed_device = observe(usable_device(ask_devices(folder), plan.device));
   plan.phases = {"bench", "inspect"};
-  plan.schedule = make_schedule(options, plan.rules);
+  plan.schedule = make_schedule(options, plan.suite, plan.rules);
   plan.evidence_source = {
       {"path", options.evidence}, {"digest", record.at("digest")}, {"id", record.at("id")}};
 
@@ -99,7 +99,11 @@ results::ExitCode bench(const Options& options) {
   auto journal = open_journal(options, journal_header(plan, options, folder, environment));
   for (auto& trial : trials) {
     trial.erase("measurement");
-    if (trial.contains("absent")) trial["absent"].erase("measurement");
+    // The journal fills it in again; the schema refuses an `absent` that names nothing.
+    if (trial.contains("absent")) {
+      trial["absent"].erase("measurement");
+      if (trial["absent"].empty()) trial.erase("absent");
+    }
     journal.append({{"trial", trial}});
   }
   return complete(options, folder, std::move(journal));

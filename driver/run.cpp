@@ -28,12 +28,12 @@ RunPlan make_plan(const Options& options, const WorkerFolder& folder, const Devi
   plan.trials = select_trials(folder.manifest, options, device.tf32);
   plan.phases = {"validate", "repeat"};
   if (measures) plan.phases.insert(plan.phases.end(), {"bench", "inspect"});
-  plan.schedule = make_schedule(options, plan.rules);
+  plan.schedule = make_schedule(options, plan.suite, plan.rules);
   return plan;
 }
 
 void show(const Options& options, const RunPlan& plan) {
-  const Estimate expected = estimate(plan.trials, plan.phases, plan.schedule, plan.rules);
+  const Estimate expected = estimate(plan.trials, plan.phases, plan.schedule);
   if (options.json) {
     Json trials = Json::array();
     for (const auto& trial : plan.trials) trials.push_back(to_json(trial));
