@@ -7,6 +7,7 @@
 #include <iostream>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "backends/backend.h"
 #include "backends/build_id.h"
@@ -83,6 +84,10 @@ int run(results::EventWriter& events) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  if (count == 2 && (std::string_view(arguments[1]) == "--help" || std::string_view(arguments[1]) == "-h")) {
+    std::cout << kUsage << "\n";
+    return 0;
+  }
   try {
     results::EventWriter events(
         events_target(std::span(arguments, static_cast<std::size_t>(count)).subspan(1)));
