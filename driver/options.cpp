@@ -1,6 +1,10 @@
 #include "driver/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "driver/names.h"
@@ -18,6 +22,35 @@ constexpr auto kFooter =
     "file "
     "that cannot be trusted; 3 the environment cannot (device, worker, archive).\n"
     "An answer for this machine: ampgate run";
+
+template <typename Number>
+bool is_number(const std::string& text, Number& number) {
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size();
+}
+
+// CLI11 itself clamps what does not fit. Workers read seeds as signed numbers of 64 bits.
+std::string seed_problem(const std::string& text) {
+  constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
+  std::uint64_t seed = 0;
+  if (is_number(text, seed) && seed <= static_cast<std::uint64_t>(kLargest)) return "";
+  return "'" + text + "' is no whole number from 0 to " + std::to_string(kLargest);
+}
+
+// CLI::Range lets NaN through: it compares false with both ends.
+std::string seconds_problem(const std::string& text) {
+  double seconds = 0;
+  if (is_number(text, seconds) && std::isfinite(seconds) && seconds >= 1.0 && seconds <= 1e6) return "";
+  return "'" + text + "' is no number of seconds from 1 to 1000000";
+}
+
+// An empty word would otherwise mean the default: most likely a shell variable that was not set.
+void refuse_empty_values(CLI::App& command) {
+  for (auto* option : command.get_options()) {
+    if (option->get_items_expected_max() == 0) continue;  // a flag
+    option->check([](const std::string& text) { return text.empty() ? "must not be empty" : ""; });
+  }
+}
 
 void add_output(CLI::App& command, Options& options) {
   command.add_flag("--json", options.json, "JSON on standard output; progress goes to standard error");
@@ -42,7 +75,9 @@ void add_execution(CLI::App& command, Options& options) {
   command.add_option("--archive", options.archive, "Folder of records")
       ->type_name("DIR")
       ->capture_default_str();
-  command.add_option("--seed", options.seed, "Seed of inputs and orders; default 1");
+  command.add_option("--seed", options.seed, "Seed of inputs and orders; default 1")
+      ->type_name("UINT")
+      ->check(seed_problem);
   command.add_option("--threads", options.threads, "Threads of a worker; default: the CPUs it may use")
       ->check(CLI::Range(1, 4096));
   command.add_flag("--dry-run", options.dry_run,
@@ -55,7 +90,7 @@ void add_measurement(CLI::App& command, Options& options) {
   command.add_flag("--precise", options.precise,
                    "Measure on until every interval is within 1 % of its median");
   command.add_option("--budget-s", options.budget_s, "With --precise: seconds of measuring at most")
-      ->check(CLI::Range(1.0, 1e6))
+      ->check(seconds_problem)
       ->capture_default_str();
   command
       .add_option("--processes", options.processes,
@@ -94,6 +129,10 @@ std::vector<std::string> option_names(const CLI::App& app) {
 void split_lists(std::vector<std::string>& words) {
   std::vector<std::string> pieces;
   for (const auto& word : words) {
+    if (word.front() == ',' || word.back() == ',' || word.find(",,") != std::string::npos) {
+      throw results::UsageError("--precision: an element of '" + word + "' is empty",
+                                "put one comma between two names");
+    }
     for (auto& piece : split(word, ',')) pieces.push_back(std::move(piece));
   }
   words = std::move(pieces);
@@ -154,6 +193,8 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   reproduce.add_option("--device", options.device, "Another device than the record's");
   add_output(reproduce, options);
 
+  for (auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    refuse_empty_values(*command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -181,6 +222,11 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   } else if (options.command == Command::kBench && evidence->count() == 0) {
     throw results::UsageError("bench needs --evidence RECORD: it measures only what a validation let through",
                               "make one with: ampgate validate");
+  }
+  const auto* budget = chosen->get_option_no_throw("--budget-s");
+  if (budget != nullptr && budget->count() > 0 && !options.precise) {
+    throw results::UsageError("--budget-s limits what --precise measures, which was not asked for",
+                              "add --precise, or leave --budget-s out");
   }
   return options;
 }
