@@ -33,8 +33,9 @@ ExitCode start(const driver::Options& options) {
 }
 
 int fail(ExitCode code, const std::string& what, const std::string& action) {
-  fmt::print(stderr, "ampgate: {}\n", what);
-  if (!action.empty()) fmt::print(stderr, "  {}\n", action);
+  // Not fmt::print, which throws when the terminal is gone.
+  std::fputs(fmt::format("ampgate: {}\n", what).c_str(), stderr);
+  if (!action.empty()) std::fputs(fmt::format("  {}\n", action).c_str(), stderr);
   return static_cast<int>(code);
 }
 

@@ -9,6 +9,7 @@
 #include "driver/answer.h"
 #include "driver/execute.h"
 #include "driver/exit_code.h"
+#include "driver/interrupt.h"
 #include "driver/machine.h"
 #include "driver/table.h"
 #include "results/record.h"
@@ -34,14 +35,19 @@ bool log_matters(const Json& record) {
   });
 }
 
+std::string how_to_resume(const results::Journal& journal) {
+  return "Go on with: ampgate run --resume " + journal.path().string();
+}
+
 void explain_stop(const results::Journal& journal) {
   std::error_code ignored;
   if (journal.data().trials.empty()) {
     fs::remove(journal.path(), ignored);
     return;
   }
-  fmt::print(stderr, "ampgate: {} finished trials are kept. Go on with: ampgate run --resume {}\n",
-             journal.data().trials.size(), journal.path().string());
+  const auto text = fmt::format("ampgate: {} finished trials are kept. {}\n", journal.data().trials.size(),
+                                how_to_resume(journal));
+  std::fputs(text.c_str(), stderr);
 }
 
 }  // namespace
@@ -72,6 +78,7 @@ void print_record(const Options& options, const std::string& text, const std::st
 }
 
 results::ExitCode complete(const Options& options, const WorkerFolder& folder, results::Journal journal) {
+  set_last_words("\nampgate: ended at once. " + how_to_resume(journal) + "\n");
   try {
     Progress progress(options.quiet);
     Context context = make_context(journal, progress, folder);
@@ -79,6 +86,7 @@ results::ExitCode complete(const Options& options, const WorkerFolder& folder, r
     Json record = results::build_record(context.data(), context.rules, utc_now());
     record["answer"] = answer(record);
     const std::string text = results::seal(record);
+    set_last_words("");
     journal.finish(text);
     std::error_code ignored;
     if (!log_matters(record)) fs::remove(context.workers.log, ignored);
@@ -91,6 +99,7 @@ results::ExitCode complete(const Options& options, const WorkerFolder& folder, r
     throw;
   } catch (...) {
     explain_stop(journal);
+    set_last_words("");
     throw;
   }
 }

@@ -23,6 +23,12 @@ std::size_t columns() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
+// Not fmt::print, which throws when the terminal is gone: no reason to end a run.
+void put(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
+}
+
 }  // namespace
 
 std::string duration_words(double seconds) {
@@ -70,7 +76,7 @@ void Progress::advance(const std::string& result, bool surprise) {
 void Progress::say(const std::string& line) {
   if (silent_) return;
   clear();
-  fmt::print(stderr, "{}\n", line);
+  put(line + "\n");
 }
 
 double Progress::seconds_left() const {
@@ -86,14 +92,12 @@ void Progress::draw() {
   std::string line =
       fmt::format("{} {}/{}, {} left  {}", phase_, done_, total_, duration_words(seconds_left()), current_);
   line.resize(std::min(line.size(), columns() - 1));
-  fmt::print(stderr, "\r\033[K{}", line);
-  std::fflush(stderr);
+  put("\r\033[K" + line);
 }
 
 void Progress::clear() {
   if (!draws_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  put("\r\033[K");
 }
 
 }  // namespace ampgate::driver
