@@ -32,18 +32,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::string suggestion(const std::string& key, const std::vector<std::string>& known) {
-  std::string near;
-  std::string all;
-  for (const std::string& name : known) {
-    all += (all.empty() ? "" : ", ") + name;
-    if (edit_distance(key, name) <= std::max<std::size_t>(2, key.size() / 3)) {
-      near += (near.empty() ? "" : ", ") + name;
-    }
-  }
-  return near.empty() ? "known here: " + all : "did you mean " + near + "?";
-}
-
 std::string found(const Json& value) {
   std::string text = to_text(value);
   if (text.size() > 40) text = text.substr(0, 37) + "...";
@@ -57,6 +45,18 @@ std::string shortest(double value) {
 }
 
 }  // namespace
+
+std::string suggestion(const std::string& key, const std::vector<std::string>& known) {
+  std::string near;
+  std::string all;
+  for (const std::string& name : known) {
+    all += (all.empty() ? "" : ", ") + name;
+    if (edit_distance(key, name) <= std::max<std::size_t>(2, key.size() / 3)) {
+      near += (near.empty() ? "" : ", ") + name;
+    }
+  }
+  return near.empty() ? "known here: " + all : "did you mean " + near + "?";
+}
 
 ObjectReader::ObjectReader(const Json& value, std::string where, Json::json_pointer pointer)
     : value_(value), where_(std::move(where)), pointer_(std::move(pointer)) {

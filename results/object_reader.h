@@ -11,6 +11,9 @@
 
 namespace ampgate::results {
 
+// "did you mean a, b?" for the known names near this one, else "known here: " and all of them.
+std::string suggestion(const std::string& key, const std::vector<std::string>& known);
+
 // Every method throws FileError, whose place is "<where>#<pointer>". Members are known once they were asked
 // for.
 class ObjectReader {

@@ -13,12 +13,27 @@ constexpr int kRulesVersion = 1;
 constexpr double kTiny = std::numeric_limits<double>::min();  // lower end of "positive"
 constexpr double kLargest = std::numeric_limits<double>::max();
 
+bool matches(std::string_view pattern, std::string_view word) {
+  if (pattern.empty()) return word.empty();
+  if (pattern.front() == '*') {
+    return matches(pattern.substr(1), word) || (!word.empty() && matches(pattern, word.substr(1)));
+  }
+  return !word.empty() && pattern.front() == word.front() && matches(pattern.substr(1), word.substr(1));
+}
+
+// All that any worker offers. One that this device lacks may be required all the same: `unsupported_fails`.
+const std::vector<std::string> kPrecisions{"fp32",      "tf32",      "autocast-fp16", "autocast-bf16",
+                                           "cast-fp16", "cast-bf16", "islands-fp16",  "islands-bf16"};
+
 void check_patterns(const ObjectReader& reader, const std::vector<std::string>& patterns) {
+  if (patterns.empty()) {
+    reader.fail("required", "is empty, so that no verdict could fail a run: name at least fp32");
+  }
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     const std::string& pattern = patterns[i];
-    if (pattern.empty() ||
-        pattern.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-*") != std::string::npos) {
-      reader.fail("required", "'" + pattern + "' matches no precision: use names like fp32 or autocast-*");
+    if (std::none_of(kPrecisions.begin(), kPrecisions.end(),
+                     [&](const std::string& precision) { return matches(pattern, precision); })) {
+      reader.fail("required", "'" + pattern + "' matches no precision; " + suggestion(pattern, kPrecisions));
     }
     if (std::find(patterns.begin(), patterns.begin() + static_cast<std::ptrdiff_t>(i), pattern) !=
         patterns.begin() + static_cast<std::ptrdiff_t>(i)) {
@@ -85,14 +100,6 @@ Json by_case(const std::map<std::string, double>& values) {
   Json result = Json::object();
   for (const auto& [name, value] : values) result[name] = value;
   return result;
-}
-
-bool matches(std::string_view pattern, std::string_view word) {
-  if (pattern.empty()) return word.empty();
-  if (pattern.front() == '*') {
-    return matches(pattern.substr(1), word) || (!word.empty() && matches(pattern, word.substr(1)));
-  }
-  return !word.empty() && pattern.front() == word.front() && matches(pattern.substr(1), word.substr(1));
 }
 
 }  // namespace

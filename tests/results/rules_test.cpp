@@ -89,6 +89,18 @@ TEST(Rules, ContradictionsAndOtherVersions) {
   expect_problem(R"({"ampgate_rules":2})", "/ampgate_rules", "newer");
 }
 
+TEST(Rules, RequiredNamesPrecisions) {
+  expect_problem(R"({"required":[]})", "/required", "is empty");
+  expect_problem(R"({"required":["fp32","autocast-fp8"]})", "/required",
+                 "'autocast-fp8' matches no precision; did you mean autocast-fp16");
+  expect_problem(R"({"required":["quantized-*"]})", "/required", "known here: fp32, tf32");
+  expect_problem(R"({"required":[""]})", "/required", "matches no precision");
+  for (const char* precision : {"fp32", "tf32", "autocast-fp16", "autocast-bf16", "cast-fp16", "cast-bf16",
+                                "islands-fp16", "islands-bf16", "islands-*", "*"}) {
+    EXPECT_EQ(problem(std::string(R"({"required":[")") + precision + "\"]}"), "");
+  }
+}
+
 TEST(Rules, PatternsOfRequired) {
   const Rules rules;
   EXPECT_TRUE(is_required(rules, "fp32"));
