@@ -74,7 +74,7 @@ results::ExitCode bench(const Options& options) {
   plan.suite = validated.at("suite").get<std::string>();
   plan.seed = options.seed.value_or(validated.at("seed").get<std::uint64_t>());
   plan.rules = results::parse_rules(record.at("rules").dump(), options.evidence + ": /rules");
-  load_rules(options, plan);
+  load_rules(options, folder.manifest, plan);
   Options settings = options;
   if (!settings.threads) settings.threads = validated.at("settings").at("threads").get<int>();
   plan.settings = process_settings(settings);

@@ -23,7 +23,7 @@ RunPlan make_plan(const Options& options, const WorkerFolder& folder, const Devi
   plan.device = device.name;
   plan.suite = options.suite;
   plan.seed = options.seed.value_or(1);
-  load_rules(options, plan);
+  load_rules(options, folder.manifest, plan);
   plan.settings = process_settings(options);
   plan.trials = select_trials(folder.manifest, options, device.tf32);
   plan.phases = {"validate", "repeat"};
@@ -80,6 +80,7 @@ ExitCode resume(const Options& options) {
     }
   }
   auto journal = results::Journal::resume(options.resume);
+  check_digests(journal.data().header, options.resume + ": line 1");
   std::string wanted = options.worker;
   if (wanted.empty()) {
     const Json::json_pointer folder("/machine/worker/folder");

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "driver/machine.h"
+#include "driver/names.h"
 #include "results/error.h"
 #include "results/journal.h"
 #include "results/record.h"
@@ -31,9 +32,24 @@ std::string reproducer(const Trial& trial, const RunPlan& plan, const Options& o
   return line;
 }
 
+// A limit for a case that is not there, or whose quality nobody judges, would be kept by every run.
+void check_cases(const std::string& key, const std::map<std::string, double>& limits, const std::string& file,
+                 const Manifest& manifest) {
+  std::vector<std::string> models;
+  for (const auto& info : manifest.cases) {
+    if (info.model) models.push_back(info.name);
+  }
+  for (const auto& [name, limit] : limits) {
+    if (std::find(models.begin(), models.end(), name) != models.end()) continue;
+    const auto pointer = Json::json_pointer("/" + key) / name;
+    throw results::FileError(file + "#" + pointer.to_string(), "no model is called '" + name + "'",
+                             suggest(name, models));
+  }
+}
+
 }  // namespace
 
-void load_rules(const Options& options, RunPlan& plan) {
+void load_rules(const Options& options, const Manifest& manifest, RunPlan& plan) {
   if (options.rules_file.empty()) return;
   std::ifstream file(options.rules_file, std::ios::binary);
   std::error_code error;
@@ -42,6 +58,8 @@ void load_rules(const Options& options, RunPlan& plan) {
   }
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   plan.rules = results::parse_rules(text, options.rules_file);
+  check_cases("minimum_accuracy", plan.rules.minimum_accuracy, options.rules_file, manifest);
+  check_cases("maximum_rmse", plan.rules.maximum_rmse, options.rules_file, manifest);
   plan.rules_file = {{"name", options.rules_file}, {"sha256", results::sha256_hex(text)}};
 }
 
@@ -114,6 +132,17 @@ Json journal_header(const RunPlan& plan, const Options& options, const WorkerFol
   if (!plan.evidence_source.is_null()) header["evidence_source"] = plan.evidence_source;
   if (!plan.observed_device.is_null()) header["observed_device"] = plan.observed_device;
   return header;
+}
+
+void check_digests(const Json& header, const std::string& where) {
+  const auto check = [&](const char* key, const std::string& now) {
+    if (header.value(std::string(key) + "_sha256", "") == now) return;
+    throw results::FileError(where + "#/" + key,
+                             std::string("altered: its digest is not /") + key + "_sha256",
+                             "only an untouched journal can be resumed: start the run again");
+  };
+  check("plan", results::sha256_hex(results::to_text(header.at("plan"))));
+  check("rules", results::rules_digest(results::parse_rules(header.at("rules").dump(), where)));
 }
 
 }  // namespace ampgate::driver

@@ -29,8 +29,9 @@ struct RunPlan {
   results::Json observed_device;  // bench: {"uuid", ...} as seen now
 };
 
-// The rules that the options name, else the built-in ones. Throws results::FileError.
-void load_rules(const Options& options, RunPlan& plan);
+// The rules that the options name, else the built-in ones. Throws results::FileError, also for a case that
+// no worker of this manifest has.
+void load_rules(const Options& options, const Manifest& manifest, RunPlan& plan);
 
 // Processes, blocks and cells by suite, rules and options.
 Schedule make_schedule(const Options& options, const std::string& suite, const results::Rules& rules);
@@ -42,5 +43,8 @@ Estimate estimate(const std::vector<Trial>& trials, const std::vector<std::strin
 // The first line of the journal.
 results::Json journal_header(const RunPlan& plan, const Options& options, const WorkerFolder& folder,
                              const ChildEnvironment& environment);
+
+// Throws results::FileError when plan or rules are not those whose digests stand beside them.
+void check_digests(const results::Json& header, const std::string& where);
 
 }  // namespace ampgate::driver

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "results/error.h"
+#include "results/sha256.h"
 
 namespace ampgate::results {
 namespace {
@@ -52,7 +53,26 @@ void lock(int descriptor, const fs::path& path) {
   }
 }
 
-std::string line_of(const Json& entry) { return to_text(entry) + "\n"; }
+// A line is the text of its object with one member more, put in before the closing brace.
+constexpr std::string_view kDigestMember = ",\"sha256\":\"";
+constexpr std::string_view kAfterDigest = "\"}";
+constexpr std::size_t kDigits = 64;
+
+// The text without the digest. Throws FileError unless it is the one that belongs to this text after
+// `before`.
+std::string checked(std::string_view line, const std::string& before, const std::string& where,
+                    std::string& digest) {
+  constexpr auto kAdded = kDigestMember.size() + kDigits + kAfterDigest.size();
+  if (line.size() > kAdded && line.ends_with(kAfterDigest)) {
+    const auto added = line.substr(line.size() - kAdded);
+    digest = added.substr(kDigestMember.size(), kDigits);
+    std::string text(line.substr(0, line.size() - kAdded));
+    text += '}';
+    if (added.starts_with(kDigestMember) && sha256_hex(before + text) == digest) return text;
+  }
+  throw FileError(where, "altered: its sha256 is not that of its content after the line before",
+                  "only an untouched journal can be resumed: start the run again");
+}
 
 std::string read_all(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -67,9 +87,10 @@ void check_header(const Json& header, const std::string& where) {
                     "give the *.journal.jsonl of a run that was stopped");
   }
   if (header["ampgate_journal"] != kJournalVersion) {
-    throw FileError(
-        where, "journal of version " + header["ampgate_journal"].dump() + "; this ampgate reads version 1",
-        "resume with the ampgate that wrote it");
+    throw FileError(where,
+                    "journal of version " + header["ampgate_journal"].dump() +
+                        "; this ampgate reads version " + std::to_string(kJournalVersion),
+                    "resume with the ampgate that wrote it");
   }
   for (const auto* key : {"run", "plan", "rules"}) {
     if (!header.contains(key) || !header[key].is_object())
@@ -149,10 +170,13 @@ Journal Journal::resume(const fs::path& path) {
   for (std::size_t begin = 0; begin <= complete;) {
     const auto end = text.find('\n', begin);
     const auto where = path.string() + ": line " + std::to_string(++number);
-    Json entry = parse_strict(std::string_view(text).substr(begin, end - begin), where);
+    const auto line = std::string_view(text).substr(begin, end - begin);
     begin = end + 1;
+    if (number == 1) check_header(parse_strict(line, where), where);  // its version decides how to read on
+    std::string digest;
+    Json entry = parse_strict(checked(line, journal.last_digest_, where, digest), where);
+    journal.last_digest_ = std::move(digest);
     if (number == 1) {
-      check_header(entry, where);
       journal.data_.header = std::move(entry);
       continue;
     }
@@ -169,13 +193,21 @@ Journal Journal::resume(const fs::path& path) {
 Journal::Journal(Journal&& other) noexcept
     : path_(std::move(other.path_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
+      last_digest_(std::move(other.last_digest_)),
       data_(std::move(other.data_)) {}
 
 Journal::~Journal() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void Journal::write_line(const Json& entry) { write_all(descriptor_, line_of(entry), path_); }
+void Journal::write_line(const Json& entry) {
+  std::string line = to_text(entry);
+  std::string digest = sha256_hex(last_digest_ + line);
+  line.pop_back();
+  line.append(kDigestMember).append(digest).append(kAfterDigest).append("\n");
+  write_all(descriptor_, line, path_);
+  last_digest_ = std::move(digest);
+}
 
 void Journal::append(const Json& entry) {
   write_line(entry);

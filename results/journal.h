@@ -11,9 +11,11 @@
 
 namespace ampgate::results {
 
-inline constexpr int kJournalVersion = 1;
+inline constexpr int kJournalVersion = 2;
 
-// What a run knows so far. Every change is one entry of the journal:
+// What a run knows so far. Every change is one entry of the journal, whose last member "sha256" (left out
+// below) is the digest of that of the line before followed by this line without it: no line can be altered,
+// moved or lost unseen.
 //   {"environment": {...}}              what the first worker said about device, LibTorch and settings
 //   {"trial": {...}}                    a trial's validation, the event `trial_finished`
 //   {"repeat": {"process": 1, "trials": {id: {...}}}}
@@ -43,7 +45,8 @@ class Journal {
   static Journal create(const std::filesystem::path& path, Json header);
 
   // Reads it and goes on. A last line without its end is dropped: the run was killed while writing it. Throws
-  // FileError for any other damage, EnvironmentError when another process has it open.
+  // FileError for any other damage and for a line that was altered, EnvironmentError when another process has
+  // it open.
   static Journal resume(const std::filesystem::path& path);
 
   Journal(Journal&& other) noexcept;
@@ -68,6 +71,7 @@ class Journal {
 
   std::filesystem::path path_;
   int descriptor_ = -1;
+  std::string last_digest_;
   RunData data_;
 };
 
