@@ -11,10 +11,11 @@ namespace {
 using results::Json;
 
 void print_text(const Manifest& manifest, const Options& options) {
+  const auto trials = select_trials(manifest, options, true);  // before anything is printed: it may refuse
   fmt::print("Suites: {}\nPrecisions: {}\n\nCases of suite {}:\n", join(manifest.suites, ", "),
              join(manifest.precisions, ", "), options.suite);
   std::string last;
-  for (const auto& trial : select_trials(manifest, options, true)) {
+  for (const auto& trial : trials) {
     if (trial.group() == last) continue;
     last = trial.group();
     fmt::print("  {:<32} {} ({})\n", trial.case_name, trial.shape_name, join(trial.dims, " x "));

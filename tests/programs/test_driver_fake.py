@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pty
@@ -255,7 +256,7 @@ def test_worker_of_another_build(worker: Path, archive: Path) -> None:
     assert not journals(archive)
 
 
-def in_background(worker: Path, archive: Path) -> subprocess.Popen:
+def in_background(worker: Path, archive: Path, **how: Any) -> subprocess.Popen:  # noqa: ANN401
     return subprocess.Popen(
         [AMPGATE, "run", "--suite", "smoke", "--worker", worker, "--archive", archive],
         stdout=subprocess.DEVNULL,
@@ -263,6 +264,7 @@ def in_background(worker: Path, archive: Path) -> subprocess.Popen:
         text=True,
         stdin=subprocess.DEVNULL,
         env={**os.environ, "FAKE_WORKER": "[]", "FAKE_DELAY_S": "0.3"},
+        **how,
     )
 
 
@@ -306,7 +308,44 @@ def test_resume_refuses_other_damage(worker: Path, archive: Path) -> None:
     assert run_resume(journal).code == 2
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def sealed(lines: list[dict]) -> str:
+    """A journal's text with the digests of its lines, as the driver would have written it."""
+    text, before = "", ""
+    for line in lines:
+        body = json.dumps({key: value for key, value in line.items() if key != "sha256"}, separators=(",", ":"))
+        before = hashlib.sha256((before + body).encode()).hexdigest()
+        text += f'{body[:-1]},"sha256":"{before}"}}\n'
+    return text
+
+
+def test_resume_refuses_what_was_altered(worker: Path, archive: Path) -> None:
+    driver = in_background(worker, archive)
+    journal = wait_for_lines(archive, 5)
+    driver.kill()
+    driver.wait()
+    good = journal.read_text()[: journal.read_text().rindex("\n") + 1]
+    assert sealed([json.loads(line) for line in good.splitlines()]) == good
+    for old, new, line in (
+        ('"verdict":"pass"', '"verdict":"suspect"', "line 3"),
+        ('"seed":1', '"seed":2', "line 1"),
+        ('"max_defects":0.0', '"max_defects":1.0', "line 1"),
+        ('/cast-fp16"', '/cast-bf16"', "line 1"),
+    ):
+        journal.write_text(good.replace(old, new, 1))
+        result = run_resume(journal)
+        assert result.code == 2, result.err
+        assert f"{line}: altered" in result.err
+    # Even where the line fits itself, plan and rules must fit the digests that evidence refers to.
+    for old, new, part in (('"seed":1', '"seed":2', "plan"), ('"max_defects":0.0', '"max_defects":1.0', "rules")):
+        journal.write_text(sealed([json.loads(line) for line in good.replace(old, new, 1).splitlines()]))
+        result = run_resume(journal)
+        assert result.code == 2, result.err
+        assert f"#/{part}: altered" in result.err
+    journal.write_text(good)
+    assert run_resume(journal).code == 0
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_interrupt_keeps_the_journal(worker: Path, archive: Path, sent: signal.Signals, code: int) -> None:
     driver = in_background(worker, archive)
     journal = wait_for_lines(archive, 4)
@@ -315,6 +354,49 @@ def test_interrupt_keeps_the_journal(worker: Path, archive: Path, sent: signal.S
     assert driver.returncode == code
     assert f"ampgate run --resume {journal}" in err
     assert run_resume(journal).code == 0
+
+
+@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
+def test_second_signal_still_says_how_to_resume(worker: Path, archive: Path, second: signal.Signals) -> None:
+    driver = in_background(worker, archive)
+    journal = wait_for_lines(archive, 4)
+    driver.send_signal(signal.SIGINT)
+    driver.send_signal(second)
+    _, err = driver.communicate(timeout=20)
+    assert driver.returncode in (130, 143)
+    assert f"Go on with: ampgate run --resume {journal}" in err
+    assert run_resume(journal).code == 0
+
+
+def test_two_signals_at_once(worker: Path, archive: Path) -> None:
+    driver = in_background(worker, archive)
+    journal = wait_for_lines(archive, 4)
+    driver.send_signal(signal.SIGSTOP)  # so that both wait for it together
+    os.waitid(os.P_PID, driver.pid, os.WSTOPPED | os.WNOWAIT)
+    for sent in (signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
+        driver.send_signal(sent)
+    _, err = driver.communicate(timeout=20)
+    assert driver.returncode in (130, 143)
+    assert f"ended at once. Go on with: ampgate run --resume {journal}" in err
+    assert run_resume(journal).code == 0
+
+
+def test_ignored_hangup_stays_ignored(worker: Path, archive: Path) -> None:
+    driver = in_background(worker, archive, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    wait_for_lines(archive, 4)
+    driver.send_signal(signal.SIGHUP)
+    driver.communicate(timeout=60)
+    assert driver.returncode == 0
+
+
+def test_standard_error_that_is_gone(worker: Path, archive: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        bad = subprocess.run([AMPGATE, "frobnicate"], stderr=full, check=False)
+        command = [AMPGATE, "run", "--suite", "smoke", "--worker", worker, "--archive", archive]
+        good = subprocess.run(command, stderr=full, stdout=subprocess.DEVNULL, check=False)
+    assert bad.returncode == 2
+    assert good.returncode == 0
+    assert len(records(archive)) == 1
 
 
 def test_bench_with_evidence(worker: Path, archive: Path, tmp_path: Path) -> None:
@@ -339,10 +421,14 @@ def test_bench_with_evidence(worker: Path, archive: Path, tmp_path: Path) -> Non
     assert result.code == 0, result.err
     measured = trials_of(tmp_path / "bench")
     assert all(trial["measurement"]["verdict"] == "measured" for trial in measured.values())
+    schema = json.loads((ROOT / "results" / "schema" / "record.schema.json").read_text())
+    for made in (record, *records(tmp_path / "bench")):
+        errors = Draft202012Validator(schema).iter_errors(json.loads(made.read_text()))
+        assert not [f"{error.json_path}: {error.message}" for error in errors]
     for arguments, field in ((["--seed", "7"], "/seed"), (["--rules", short_limit(tmp_path)], "/rules_sha256")):
         refused = bench(*arguments)
         assert refused.code == 1
-        assert field in refused.err
+        assert refused.err.count(f"{field}: ") == 1
     assert len(records(tmp_path / "bench")) == 1
     part = bench("--case", CAST)
     assert part.code == 0
@@ -402,6 +488,10 @@ def test_list_and_devices(worker: Path) -> None:
     listed = ampgate("list", "--worker", worker, "--suite", "standard", "--json").json()
     assert [case["shape"]["name"] for case in listed["cases"]] == ["8x8x8", "9x9x9"] * 2
     assert "matmul" in ampgate("list", "--worker", worker).out
+    for wrong in (("--suite", "nope"), ("--case", "nope"), ("--precision", "nope")):
+        refused = ampgate("list", "--worker", worker, *wrong)
+        assert refused.code == 2
+        assert refused.out == ""
     devices = ampgate("devices", "--worker", worker)
     assert devices.code == 0
     assert "no CUDA module" in devices.out
@@ -438,6 +528,65 @@ def test_full_archive(worker: Path, tmp_path: Path) -> None:
         assert not records(small)
     finally:
         subprocess.run(["umount", small], check=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--seed", "-1"], "--seed"),
+        (["--seed", "9223372036854775808"], "--seed"),
+        (["--seed", "18446744073709551616"], "--seed"),
+        (["--seed", "1.0"], "--seed"),
+        (["--precise", "--budget-s", "nan"], "--budget-s"),
+        (["--precise", "--budget-s", "inf"], "--budget-s"),
+        (["--precise", "--budget-s", "0.5"], "--budget-s"),
+        (["--budget-s", "60"], "--precise"),
+        (["--precision", "cast-bf16,"], "--precision"),
+        (["--precision", ",cast-bf16"], "--precision"),
+        (["--precision", "fp32,,cast-bf16"], "--precision"),
+        (["--precision", ","], "--precision"),
+        (["--threads", "1.5"], "--threads"),
+        *(
+            ([option, ""], option)
+            for option in ("--precision", "--worker", "--archive", "--case", "--suite", "--device", "--rules", "--seed")
+        ),
+        *(([option, ""], option) for option in ("--threads", "--resume", "--budget-s", "--processes")),
+    ],
+)  # fmt: skip
+def test_values_that_mean_nothing(worker: Path, archive: Path, arguments: list[str], words: str) -> None:
+    result = run(worker, archive, "--dry-run", *arguments)
+    assert result.code == 2, result.out + result.err
+    assert words in result.err
+    assert result.out == ""
+
+
+def test_largest_seed(worker: Path, archive: Path) -> None:
+    result = run(worker, archive, "--dry-run", "--seed", "9223372036854775807")
+    assert result.code == 0, result.err
+    assert "seed 9223372036854775807" in result.out
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"required": ["cast-fp61"]}', ["#/required: ", "cast-fp16"]),
+        ('{"required": []}', ["#/required: ", "empty"]),
+        ('{"minimum_accuracy": {"digits": 0.9}}', ["#/minimum_accuracy/digits: ", "digits_net"]),
+        ('{"maximum_rmse": {"matmul": 0.9}}', ["#/maximum_rmse/matmul: ", "digits_net"]),
+    ],
+)
+def test_rules_that_nothing_can_meet(worker: Path, archive: Path, tmp_path: Path, text: str, words: list[str]) -> None:
+    folder = shutil.copytree(worker, tmp_path / "worker")
+    manifest = json.loads((folder / "cases.json").read_text())
+    manifest["cases"].append({**manifest["cases"][0], "name": "digits_net", "model": True})
+    (folder / "cases.json").write_text(json.dumps(manifest))
+    rules = tmp_path / "rules.json"
+    rules.write_text(text)
+    result = run(folder, archive, "--dry-run", "--rules", rules)
+    assert result.code == 2, result.out + result.err
+    assert all(word in result.err for word in words), result.err
+    rules.write_text('{"minimum_accuracy": {"digits_net": 0.9}, "required": ["islands-*"]}')
+    assert run(folder, archive, "--dry-run", "--rules", rules).code == 0
 
 
 def test_help_is_fast() -> None:
