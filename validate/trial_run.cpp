@@ -55,11 +55,15 @@ TrialRun run_plain(const Session& session, const cases::Case& definition, const 
   return run;
 }
 
-Observation observe(const Session& session, const cases::Case& definition, TrialRun& run,
+Observation observe(const Session& session, const cases::Case& definition, const TrialRun& run,
                     const precision::Precision& precision) {
   const auto scope = numerics(precision);
   Observation observation;
-  observation.repeated = execute(session, definition, run.prepared, precision);
+  cases::State state = run.prepared;
+  if (!run.written.empty()) {
+    for (auto& entry : state.tensors) entry.tensor = entry.tensor.clone();
+  }
+  observation.repeated = execute(session, definition, state, precision);
   observation.repeatable = digests_of(observation.repeated) == run.digests;
 
   cases::OperatorRecorder operators;
@@ -68,7 +72,7 @@ Observation observe(const Session& session, const cases::Case& definition, Trial
   {
     std::optional<InterceptScope> intercept;
     if (definition.model) intercept.emplace(calls);
-    observed = execute(session, definition, run.prepared, precision);
+    observed = execute(session, definition, state, precision);
   }
   observation.operators = operators.take();
   observation.calls = calls.take();

@@ -34,7 +34,7 @@ struct Observation {
   std::vector<RecordedCall> calls;  // models only
 };
 
-Observation observe(const Session& session, const cases::Case& definition, TrialRun& run,
+Observation observe(const Session& session, const cases::Case& definition, const TrialRun& run,
                     const precision::Precision& precision);
 
 }  // namespace ampgate::validate
