@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "driver/names.h"
+#include "driver/table.h"
 #include "results/rules.h"
 #include "results/verdict.h"
 
@@ -45,12 +46,12 @@ struct Speedup {
   bool shown;  // its interval does not hold 1
   std::string name;
 
-  std::string words() const { return fmt::format("{:.2f}, {}", ratio, name); }
+  std::string words() const { return ratio_words(ratio) + ", " + name; }
 };
 
 std::string words(const std::vector<Speedup>& speedups) {
   if (speedups.size() == 1) {
-    return fmt::format("{:.2f} times fp32's speed{}", speedups[0].ratio,
+    return fmt::format("{} times fp32's speed{}", ratio_words(speedups[0].ratio),
                        speedups[0].shown ? "" : " (no difference shown)");
   }
   double log_sum = 0;
@@ -64,7 +65,7 @@ std::string words(const std::vector<Speedup>& speedups) {
   }
   const double mean = std::exp(log_sum / static_cast<double>(speedups.size()));
   std::string text =
-      fmt::format("{:.2f} times fp32's speed in the geometric mean of {}", mean, speedups.size());
+      fmt::format("{} times fp32's speed in the geometric mean of {}", ratio_words(mean), speedups.size());
   if (worst == nullptr) return text + " (no difference shown in any)";
   if (worst == best) return text + fmt::format(" (a difference shown in one: {})", worst->words());
   return text + fmt::format(" (from {}, to {})", worst->words(), best->words());

@@ -91,7 +91,7 @@ Row row(const Json& trial) {
   cells[5].text = median(measurement);
   cells[6].text = rate(measurement);
   if (measurement.contains("speedup_over_fp32")) {
-    cells[7].text = fmt::format("{:.2f}x", measurement["speedup_over_fp32"].at("value").get<double>());
+    cells[7].text = ratio_words(measurement["speedup_over_fp32"].at("value").get<double>()) + "x";
   }
   if (measurement.contains("memory") && measurement["memory"].contains("peak_bytes")) {
     cells[8].text = bytes_words(measurement["memory"]["peak_bytes"].get<double>());
@@ -119,6 +119,10 @@ std::string bytes_words(double bytes) {
   std::size_t unit = 0;
   for (; bytes >= 1024 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : three_digits(bytes) + " " + std::string(kUnits[unit]);
+}
+
+std::string ratio_words(double ratio) {
+  return ratio < 0.1 ? fmt::format("{:.2g}", ratio) : fmt::format("{:.2f}", ratio);
 }
 
 std::string table(const Json& record, bool colour) {

@@ -13,4 +13,7 @@ std::string table(const results::Json& record, bool colour);
 std::string time_words(double nanoseconds);
 std::string bytes_words(double bytes);
 
+// "1.35", "0.014": two digits at least.
+std::string ratio_words(double ratio);
+
 }  // namespace ampgate::driver
