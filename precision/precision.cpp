@@ -24,23 +24,35 @@ const Precision& find(std::string_view name) {
     if (precision.name == name) return precision;
   }
   std::string known;
-  for (const auto& precision : kPrecisions) known += std::string(known.empty() ? "" : ", ") + std::string(precision.name);
+  for (const auto& precision : kPrecisions)
+    known += std::string(known.empty() ? "" : ", ") + std::string(precision.name);
   throw std::invalid_argument("unknown precision '" + std::string(name) + "'; known: " + known);
 }
 
 std::string type_name(c10::ScalarType type) {
   switch (type) {
-    case c10::ScalarType::Half: return "float16";
-    case c10::ScalarType::BFloat16: return "bfloat16";
-    case c10::ScalarType::Float: return "float32";
-    case c10::ScalarType::Double: return "float64";
-    case c10::ScalarType::Long: return "int64";
-    case c10::ScalarType::Int: return "int32";
-    case c10::ScalarType::Short: return "int16";
-    case c10::ScalarType::Char: return "int8";
-    case c10::ScalarType::Byte: return "uint8";
-    case c10::ScalarType::Bool: return "bool";
-    default: return c10::toString(type);
+    case c10::ScalarType::Half:
+      return "float16";
+    case c10::ScalarType::BFloat16:
+      return "bfloat16";
+    case c10::ScalarType::Float:
+      return "float32";
+    case c10::ScalarType::Double:
+      return "float64";
+    case c10::ScalarType::Long:
+      return "int64";
+    case c10::ScalarType::Int:
+      return "int32";
+    case c10::ScalarType::Short:
+      return "int16";
+    case c10::ScalarType::Char:
+      return "int8";
+    case c10::ScalarType::Byte:
+      return "uint8";
+    case c10::ScalarType::Bool:
+      return "bool";
+    default:
+      return c10::toString(type);
   }
 }
 

@@ -1,4 +1,5 @@
-// The precisions a case can run in, as plain data. Which type, by autocast or by conversion, with TF32 or without.
+// The precisions a case can run in, as plain data. Which type, by autocast or by conversion, with TF32 or
+// without.
 #pragma once
 
 #include <c10/core/ScalarType.h>

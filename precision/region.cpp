@@ -12,7 +12,8 @@ thread_local std::vector<std::string_view> stack;
 
 }  // namespace
 
-IslandScope::IslandScope(std::vector<std::string> regions) : previous_(std::exchange(islands, std::move(regions))) {}
+IslandScope::IslandScope(std::vector<std::string> regions)
+    : previous_(std::exchange(islands, std::move(regions))) {}
 
 IslandScope::~IslandScope() { islands = std::move(previous_); }
 

@@ -1,4 +1,5 @@
-// Named parts of a model: a name scope for whoever looks on, and an FP32 island for the trials that list the name.
+// Named parts of a model: a name scope for whoever looks on, and an FP32 island for the trials that list the
+// name.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -54,8 +55,8 @@ at::Tensor to_float(const at::Tensor& tensor);
 
 }  // namespace detail
 
-// Runs fn(tensors...) inside the region `name`. If the trial lists the name, 16-bit tensors are raised to FP32 first and
-// autocast is off inside: switching autocast off alone would leave 16-bit inputs as they are.
+// Runs fn(tensors...) inside the region `name`. If the trial lists the name, 16-bit tensors are raised to
+// FP32 first and autocast is off inside: switching autocast off alone would leave 16-bit inputs as they are.
 template <typename Function, typename... Tensors>
 auto region(std::string_view name, Function&& fn, const Tensors&... tensors) {
   detail::RegionScope scope(name);

@@ -1,6 +1,7 @@
-// A case that misbehaves on request, compiled into the test workers only. AMPGATE_MISBEHAVE=WHAT@PROGRAM@TYPE says what
-// it does (segv, abort, hang, exit0, throw, nan, wrong, write-input), in which program (ampgate-validate, ampgate-bench)
-// and with which type of input (float32, float16, bfloat16). "WHAT:N" begins with call number N, counted per process.
+// A case that misbehaves on request, compiled into the test workers only. AMPGATE_MISBEHAVE=WHAT@PROGRAM@TYPE
+// says what it does (segv, abort, hang, exit0, throw, nan, wrong, write-input), in which program
+// (ampgate-validate, ampgate-bench) and with which type of input (float32, float16, bfloat16). "WHAT:N"
+// begins with call number N, counted per process.
 #include <errno.h>
 #include <unistd.h>
 
@@ -55,8 +56,8 @@ Outputs run(State& state) {
   static const Request asked = request();
   static long calls = 0;
   at::Tensor output = at::exp(state[0]);
-  if (asked.program == program_invocation_short_name && asked.type == precision::type_name(state[0].scalar_type()) &&
-      ++calls > asked.first_call) {
+  if (asked.program == program_invocation_short_name &&
+      asked.type == precision::type_name(state[0].scalar_type()) && ++calls > asked.first_call) {
     misbehave(asked.what, state[0], output);
   }
   return {output};
@@ -67,7 +68,9 @@ const Registration registration{{
     .dims = {"n"},
     .suites = {{"smoke", {{1000}}}},
     .outputs = {"out"},
-    .setup = [](const Shape& shape, const Fill& fill) -> State { return {{{"x", fill.normal("x", {shape["n"]})}}}; },
+    .setup = [](const Shape& shape, const Fill& fill) -> State {
+      return {{{"x", fill.normal("x", {shape["n"]})}}};
+    },
     .run = run,
     .facts = [](const Shape&) -> Facts { return {.bound = {.family = Family::kExp}}; },
 }};
