@@ -3,6 +3,7 @@
 #include <ATen/ops/clamp_min.h>
 
 #include "validate/compare.h"
+#include "validate/comparison_json.h"
 #include "validate/text.h"
 
 namespace ampgate::validate {
@@ -51,19 +52,12 @@ Judgement judge_model(const results::Rules& rules, const cases::Case& definition
     if (!judgement.kernel_error.empty() && !(margin > judgement.margin)) continue;
     judgement.margin = margin;
     judgement.kernel_error = {{"criterion", kCriterion},
-                              {"output", name},
-                              {"max_abs_error", results::number(comparison.max_abs_error)},
                               {"bound", results::number(limit)},
                               {"margin", results::number(margin)},
                               {"rms_error", results::number(comparison.rms_error)},
-                              {"predicted_rms_error", results::number(prediction.rms[i])},
-                              {"position", comparison.position},
-                              {"expected", results::number(comparison.expected)},
-                              {"actual", results::number(comparison.actual)},
-                              {"max_ulp", comparison.max_ulp},
-                              {"mean_signed_error", results::number(comparison.mean_signed_error)},
-                              {"elements", comparison.elements},
-                              {"rejected", comparison.rejected + comparison.between}};
+                              {"predicted_rms_error", results::number(prediction.rms[i])}};
+    judgement.kernel_error.update(comparison_json(name, comparison));
+    judgement.kernel_error["rejected"] = comparison.rejected + comparison.between;
   }
   return judgement;
 }

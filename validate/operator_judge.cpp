@@ -2,6 +2,7 @@
 
 #include "precision/formats.h"
 #include "validate/compare.h"
+#include "validate/comparison_json.h"
 #include "validate/text.h"
 
 namespace ampgate::validate {
@@ -59,20 +60,13 @@ void judge_bound(const std::string& name, c10::ScalarType type, const Comparison
   }
 }
 
-Json comparison_json(const std::string& name, const Comparison& comparison, const Bound& bound) {
-  return {{"criterion", bound.criterion},
-          {"source", bound.source},
-          {"output", name},
-          {"max_abs_error", results::number(comparison.max_abs_error)},
-          {"bound", results::number(comparison.bound)},
-          {"margin", results::number(comparison.margin)},
-          {"position", comparison.position},
-          {"expected", results::number(comparison.expected)},
-          {"actual", results::number(comparison.actual)},
-          {"max_ulp", comparison.max_ulp},
-          {"mean_signed_error", results::number(comparison.mean_signed_error)},
-          {"elements", comparison.elements},
-          {"rejected", comparison.rejected}};
+Json bounded_json(const std::string& name, const Comparison& comparison, const Bound& bound) {
+  Json json{{"criterion", bound.criterion},
+            {"source", bound.source},
+            {"bound", results::number(comparison.bound)},
+            {"margin", results::number(comparison.margin)}};
+  json.update(comparison_json(name, comparison));
+  return json;
 }
 
 void judge_ratio(const results::Rules& rules, const std::string& name, const ErrorRatio& ratio,
@@ -124,7 +118,7 @@ Judgement judge_operator(const results::Rules& rules, const cases::Case& definit
       const Bound& bound = reference.bounds[i];
       const Comparison comparison = compare(outputs[i], reference.oracle[i], bound, rules);
       judge_bound(name, outputs[i].scalar_type(), comparison, bound, judgement);
-      keep_worst(comparison.margin, comparison_json(name, comparison, bound));
+      keep_worst(comparison.margin, bounded_json(name, comparison, bound));
     }
   }
   return judgement;
