@@ -56,6 +56,13 @@ struct Decisions {
   std::string labels;  // name of the int64 input that holds the right classes (N), never read by `run`
 };
 
+// Slicing all `operands` together slices every output along `output_dim`, and each slice can be computed
+// alone: rows of a matrix product, elements of a pointwise function, images of a batch.
+struct IndependentAxis {
+  std::int64_t output_dim;
+  std::vector<Axis> operands;
+};
+
 struct Facts {
   double flops = 0.0;  // of one run, a multiply-add counts two; 0: does not say
   BoundSpec bound{};
@@ -65,6 +72,7 @@ struct Facts {
   std::map<std::size_t, double>
       elements_read{};                   // tensors that a run reads only in part (embedding): elements read
   std::string domain = "finite inputs";  // for which inputs the bound holds, in words
+  std::vector<IndependentAxis> independent{};  // where there is a batch axis, it is the first
   std::string reads{};  // reads of device values that the algorithm needs, in words; empty: none
 };
 

@@ -62,7 +62,8 @@ Facts facts(const Shape& shape) {
           .bound = {.family = Family::kModel},
           .meaning = Meaning::kScores,
           .decisions = Decisions{.output = 0, .labels = "labels"},
-          .elements_read = {{kLabels, 0.0}}};
+          .elements_read = {{kLabels, 0.0}},
+          .independent = {{0, {{kImages, 0}, {kLabels, 0}}}}};
 }
 
 const Registration registration{{

@@ -54,7 +54,8 @@ Facts facts(const Shape& shape) {
           .bound = {.family = Family::kModel},
           .meaning = Meaning::kRegression,
           .targets = "targets",
-          .elements_read = {{kTargets, 0.0}}};
+          .elements_read = {{kTargets, 0.0}},
+          .independent = {{0, {{kFeatures, 0}, {kTargets, 0}}}}};
 }
 
 const Registration registration{{

@@ -102,7 +102,8 @@ Facts facts(const Shape& shape) {
   const double positions = static_cast<double>(shape["batch"]) * length;
   return {.flops = positions * (2.0 * 12.0 * width * width + 4.0 * length * width),
           .bound = {.family = Family::kModel},
-          .meaning = Meaning::kRegression};
+          .meaning = Meaning::kRegression,
+          .independent = {{0, {{kX, 0}}}}};
 }
 
 const Registration registration{{

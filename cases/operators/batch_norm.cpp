@@ -27,7 +27,13 @@ const Registration registration{{
       return {at::batch_norm(state[kX], state[kWeight], state[kBias], state[kMean], state[kVariance],
                              /*training=*/false, /*momentum=*/0.0, kEps, /*cudnn_enabled=*/true)};
     },
-    .facts = [](const Shape&) -> Facts { return {.bound = {.family = Family::kBatchNormEval, .eps = kEps}}; },
+    .facts = [](const Shape&) -> Facts {
+      return {.bound = {.family = Family::kBatchNormEval, .eps = kEps},
+              .independent = {{0, {{kX, 0}}},
+                              {1, {{kX, 1}, {kMean, 0}, {kVariance, 0}, {kWeight, 0}, {kBias, 0}}},
+                              {2, {{kX, 2}}},
+                              {3, {{kX, 3}}}}};
+    },
 }};
 
 }  // namespace

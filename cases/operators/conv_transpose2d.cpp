@@ -35,7 +35,8 @@ const Registration registration{{
               .bound = {.family = Family::kInnerProduct,
                         .length = shape["in"] * taps * taps,
                         .reduced = {{kInput, 1}, {kWeight, 0}},
-                        .fp16_partials = taps * taps}};
+                        .fp16_partials = taps * taps},
+              .independent = {{0, {{kInput, 0}}}, {1, {{kWeight, 1}}}}};
     },
 }};
 

@@ -18,7 +18,9 @@ const Registration registration{{
       return {{{"x", fill.normal("x", {shape["elements"]})}}};
     },
     .run = [](State& state) -> Outputs { return {at::exp(state[kX])}; },
-    .facts = [](const Shape&) -> Facts { return {.bound = {.family = Family::kExp}}; },
+    .facts = [](const Shape&) -> Facts {
+      return {.bound = {.family = Family::kExp}, .independent = {{0, {{kX, 0}}}}};
+    },
 }};
 
 }  // namespace

@@ -17,7 +17,9 @@ const Registration registration{{
       return {{{"x", fill.normal("x", {shape["elements"]})}}};
     },
     .run = [](State& state) -> Outputs { return {at::gelu(state[kX], "none")}; },
-    .facts = [](const Shape&) -> Facts { return {.bound = {.family = Family::kGeluErf}}; },
+    .facts = [](const Shape&) -> Facts {
+      return {.bound = {.family = Family::kGeluErf}, .independent = {{0, {{kX, 0}}}}};
+    },
 }};
 
 }  // namespace

@@ -17,7 +17,9 @@ const Registration registration{{
       return {{{"x", fill.normal("x", {shape["elements"]})}}};
     },
     .run = [](State& state) -> Outputs { return {at::gelu(state[kX], "tanh")}; },
-    .facts = [](const Shape&) -> Facts { return {.bound = {.family = Family::kGeluTanh}}; },
+    .facts = [](const Shape&) -> Facts {
+      return {.bound = {.family = Family::kGeluTanh}, .independent = {{0, {{kX, 0}}}}};
+    },
 }};
 
 }  // namespace

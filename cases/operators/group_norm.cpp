@@ -28,7 +28,8 @@ const Registration registration{{
       return {.bound = {.family = Family::kGroupNorm,
                         .length = shape["channels"] / kGroups * shape["height"] * shape["width"],
                         .groups = kGroups,
-                        .eps = kEps}};
+                        .eps = kEps},
+              .independent = {{0, {{kX, 0}}}}};
     },
 }};
 

@@ -24,7 +24,8 @@ const Registration registration{{
       return {at::index_add(state[kSelf], 0, state[kIndex], state[kSource])};
     },
     .facts = [](const Shape& shape) -> Facts {
-      return {.bound = {.family = Family::kIndexAdd, .length = shape["sources"] + 1, .dims = {0}}};
+      return {.bound = {.family = Family::kIndexAdd, .length = shape["sources"] + 1, .dims = {0}},
+              .independent = {{1, {{kSelf, 1}, {kSource, 1}}}}};
     },
 }};
 

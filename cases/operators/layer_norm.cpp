@@ -24,7 +24,8 @@ const Registration registration{{
       return {at::layer_norm(state[kX], state[kWeight].sizes(), state[kWeight], state[kBias], kEps)};
     },
     .facts = [](const Shape& shape) -> Facts {
-      return {.bound = {.family = Family::kLayerNorm, .length = shape["width"], .dims = {1}, .eps = kEps}};
+      return {.bound = {.family = Family::kLayerNorm, .length = shape["width"], .dims = {1}, .eps = kEps},
+              .independent = {{0, {{kX, 0}}}}};
     },
 }};
 

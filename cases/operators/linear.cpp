@@ -20,10 +20,11 @@ const Registration registration{{
     },
     .run = [](State& state) -> Outputs { return {at::linear(state[kX], state[kWeight])}; },
     .facts = [](const Shape& shape) -> Facts {
-      return {
-          .flops = 2.0 * static_cast<double>(shape["rows"] * shape["in"] * shape["out"]),
-          .bound = {
-              .family = Family::kInnerProduct, .length = shape["in"], .reduced = {{kX, 1}, {kWeight, 1}}}};
+      return {.flops = 2.0 * static_cast<double>(shape["rows"] * shape["in"] * shape["out"]),
+              .bound = {.family = Family::kInnerProduct,
+                        .length = shape["in"],
+                        .reduced = {{kX, 1}, {kWeight, 1}}},
+              .independent = {{0, {{kX, 0}}}, {1, {{kWeight, 0}}}}};
     },
 }};
 

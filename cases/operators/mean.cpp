@@ -18,7 +18,8 @@ const Registration registration{{
     },
     .run = [](State& state) -> Outputs { return {at::mean(state[kX], 1)}; },
     .facts = [](const Shape& shape) -> Facts {
-      return {.bound = {.family = Family::kMean, .length = shape["width"], .dims = {1}}};
+      return {.bound = {.family = Family::kMean, .length = shape["width"], .dims = {1}},
+              .independent = {{0, {{kX, 0}}}}};
     },
 }};
 

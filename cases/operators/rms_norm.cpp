@@ -23,7 +23,8 @@ const Registration registration{{
       return {at::rms_norm(state[kX], state[kWeight].sizes(), state[kWeight], kEps)};
     },
     .facts = [](const Shape& shape) -> Facts {
-      return {.bound = {.family = Family::kRmsNorm, .length = shape["width"], .dims = {1}, .eps = kEps}};
+      return {.bound = {.family = Family::kRmsNorm, .length = shape["width"], .dims = {1}, .eps = kEps},
+              .independent = {{0, {{kX, 0}}}}};
     },
 }};
 

@@ -27,7 +27,10 @@ const Registration registration{{
     .facts = [](const Shape& shape) -> Facts {
       const std::int64_t scores = shape["batch"] * shape["heads"] * shape["length"] * shape["length"];
       return {.flops = 4.0 * static_cast<double>(scores * shape["width"]),
-              .bound = {.family = Family::kAttention, .length = shape["length"]}};
+              .bound = {.family = Family::kAttention, .length = shape["length"]},
+              .independent = {{0, {{kQuery, 0}, {kKey, 0}, {kValue, 0}}},
+                              {1, {{kQuery, 1}, {kKey, 1}, {kValue, 1}}},
+                              {2, {{kQuery, 2}}}}};
     },
     .reference_run = [](State& state) -> Outputs {
       return {attention_by_definition(state[kQuery], state[kKey], state[kValue])};

@@ -17,7 +17,9 @@ const Registration registration{{
       return {{{"x", fill.normal("x", {shape["elements"]})}}};
     },
     .run = [](State& state) -> Outputs { return {at::silu(state[kX])}; },
-    .facts = [](const Shape&) -> Facts { return {.bound = {.family = Family::kSilu}}; },
+    .facts = [](const Shape&) -> Facts {
+      return {.bound = {.family = Family::kSilu}, .independent = {{0, {{kX, 0}}}}};
+    },
 }};
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "cases/execute.h"
 #include "cases/fills.h"
+#include "cases/independent.h"
 
 namespace ampgate::cases {
 namespace {
@@ -149,6 +150,32 @@ TEST_P(EveryCase, InnerProductsHaveTheLengthTheySay) {
   ASSERT_FALSE(bound.reduced.empty());
   const auto size = [&](const Axis& axis) { return state[axis.tensor].size(axis.dim); };
   for (const Axis& axis : bound.reduced) EXPECT_EQ(size(axis), size(bound.reduced[0]));
+}
+
+// In FP64 a run on some positions gives those positions of the whole run.
+TEST_P(EveryCase, SlicesOfIndependentAxesCanBeComputedAlone) {
+  const State whole = converted(setup(), at::kDouble);
+  const Outputs expected = oracle();
+  const Facts facts = definition().facts(shape());
+  if (expected[0].dim() > 0) {
+    EXPECT_FALSE(facts.independent.empty());
+  }
+  for (const IndependentAxis& axis : facts.independent) {
+    SCOPED_TRACE("output dimension " + std::to_string(axis.output_dim));
+    ASSERT_FALSE(axis.operands.empty());
+    const std::int64_t size = expected[0].size(axis.output_dim);
+    for (const Axis& operand : axis.operands) {
+      ASSERT_EQ(whole[operand.tensor].size(operand.dim), size);
+    }
+    const Tensor positions = at::tensor({size - 1, size / 3, std::int64_t{0}}, at::kLong);
+    State slice = select(whole, axis, positions);
+    const Outputs outputs = definition().run(slice);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const Tensor rows = select(expected[i], axis, positions);
+      ASSERT_EQ(outputs[i].sizes(), rows.sizes());
+      EXPECT_TRUE(at::allclose(outputs[i], rows, 1e-11, 1e-12)) << (outputs[i] - rows).abs().max();
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, EveryCase, testing::ValuesIn([] {

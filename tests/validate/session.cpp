@@ -26,7 +26,8 @@ cases::Case matmul_case(Outputs (*run)(State&)) {
       .facts = [](const Shape& shape) -> Facts {
         return {.bound = {.family = cases::Family::kInnerProduct,
                           .length = shape["k"],
-                          .reduced = {{0, 1}, {1, 0}}}};
+                          .reduced = {{0, 1}, {1, 0}}},
+                .independent = {{0, {{0, 0}}}, {1, {{1, 1}}}}};
       },
   };
 }
