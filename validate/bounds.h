@@ -6,6 +6,7 @@
 #include <c10/core/ScalarType.h>
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "cases/bound_spec.h"
@@ -14,8 +15,12 @@
 
 namespace ampgate::validate {
 
+// What is judged: a case, or one operator call of a model.
 struct BoundContext {
-  const cases::Case& definition;
+  std::string name;  // for errors: "case matmul", "operator aten::mm"
+  // The outputs in FP64 for other FP64 tensors than `inputs`, of the same names and number. Not by the code
+  // that is judged: a faulty one must not shape its own bound.
+  std::function<cases::Outputs(const cases::State&)> evaluate;
   const cases::BoundSpec& spec;
   const cases::State& inputs;    // FP64, as the operator saw them (oracle.h)
   const cases::Outputs& oracle;  // FP64
@@ -41,7 +46,8 @@ struct Bound {
 bool has_bound(cases::Family family);
 
 // E of output number `output`. Throws std::invalid_argument for a family without a bound, and
-// std::logic_error when the case lacks a tensor that its family needs, or names axes that do not fit.
+// std::logic_error when `inputs` lacks a tensor that its family needs, or the spec names axes that do not
+// fit.
 Bound error_bound(const BoundContext& context, std::size_t output);
 
 }  // namespace ampgate::validate

@@ -16,8 +16,9 @@ const Reference& References::get(const cases::State& prepared, const precision::
   Reference reference{std::move(inputs), {}, {}};
   reference.oracle = oracle(definition_, reference.inputs.state);
   if (has_bound(facts_.bound.family)) {
-    const BoundContext context{definition_, facts_.bound, reference.inputs.state, reference.oracle, key.first,
-                               output_type, rules_};
+    const auto evaluate = [this](const cases::State& state) { return oracle(definition_, state); };
+    const BoundContext context{"case " + definition_.name, evaluate,  facts_.bound, reference.inputs.state,
+                               reference.oracle,           key.first, output_type,  rules_};
     for (std::size_t output = 0; output < reference.oracle.size(); ++output) {
       reference.bounds.push_back(error_bound(context, output));
     }

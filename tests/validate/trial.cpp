@@ -22,9 +22,10 @@ Trial::Trial(const cases::Case& definition_, const std::vector<std::int64_t>& si
   outputs = cases::execute(definition, prepared, precision, at::kCPU);
   inputs = rounded_inputs(definition, original, prepared, precision, outputs[0].scalar_type());
   oracle = validate::oracle(definition, inputs.state);
-  bound = error_bound(
-      {definition, facts.bound, inputs.state, oracle, inputs.operand_type, outputs[0].scalar_type(), rules},
-      0);
+  const auto evaluate = [this](const cases::State& state) { return validate::oracle(definition, state); };
+  bound = error_bound({definition.name, evaluate, facts.bound, inputs.state, oracle, inputs.operand_type,
+                       outputs[0].scalar_type(), rules},
+                      0);
 }
 
 Trial::Trial(const std::string& name, const std::vector<std::int64_t>& sizes, std::string_view precision,

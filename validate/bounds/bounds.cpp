@@ -65,17 +65,14 @@ bool has_bound(cases::Family family) { return function_of(family) != nullptr; }
 Bound error_bound(const BoundContext& context, std::size_t output) {
   const Function function = function_of(context.spec.family);
   if (function == nullptr) {
-    throw std::invalid_argument("case " + context.definition.name +
-                                " belongs to no family with an error bound");
+    throw std::invalid_argument(context.name + " belongs to no family with an error bound");
   }
-  if (output >= context.oracle.size())
-    throw std::logic_error("case " + context.definition.name + " has no such output");
+  if (output >= context.oracle.size()) throw std::logic_error(context.name + " has no such output");
   const at::NoGradGuard no_grad;
   Bound bound = function(context, output);
   const at::Tensor& oracle = context.oracle[output];
   if (bound.error.sizes() != oracle.sizes()) {
-    throw std::logic_error("case " + context.definition.name +
-                           ": the error bound has other sizes than the output");
+    throw std::logic_error(context.name + ": the error bound has other sizes than the output");
   }
   bound.error = bound.error.contiguous();
   if (bound.hard.defined()) bound.hard = bound.hard.contiguous();

@@ -18,8 +18,7 @@ const at::Tensor* optional_operand(const BoundContext& context, std::string_view
 const at::Tensor& operand(const BoundContext& context, std::string_view name) {
   const at::Tensor* tensor = optional_operand(context, name);
   if (tensor == nullptr) {
-    throw std::logic_error("case " + context.definition.name + ": its error bound needs a tensor '" +
-                           std::string(name) + "'");
+    throw std::logic_error(context.name + ": its error bound needs a tensor '" + std::string(name) + "'");
   }
   return *tensor;
 }
@@ -28,13 +27,11 @@ std::vector<std::int64_t> dimensions(const BoundContext& context, std::int64_t r
   std::vector<std::int64_t> result;
   for (const std::int64_t dim : context.spec.dims) {
     if (dim < -rank || dim >= rank) {
-      throw std::logic_error("case " + context.definition.name +
-                             ": its bound names a dimension that is not there");
+      throw std::logic_error(context.name + ": its bound names a dimension that is not there");
     }
     result.push_back(dim < 0 ? dim + rank : dim);
   }
-  if (result.empty())
-    throw std::logic_error("case " + context.definition.name + ": its bound names no dimension");
+  if (result.empty()) throw std::logic_error(context.name + ": its bound names no dimension");
   return result;
 }
 

@@ -1,13 +1,12 @@
 // Products and convolutions: y = Σ a_k b_k over K terms, plus at most one term that is not multiplied (a
-// bias). E = min(λ·u32·T, γ_K·S) and what flushed subnormals may lose. All sums come from the case's own
-// `run` in FP64, so that no bound needs to know which operator it is: S with |a|, |b| for a, b; Q with their
+// bias). E = min(λ·u32·T, γ_K·S) and what flushed subnormals may lose. All sums come from the operator
+// itself in FP64, so that no bound needs to know which operator it is: S with |a|, |b| for a, b; Q with their
 // squares; partial sums with the operands narrowed along the reduced axes.
 #include <set>
 #include <stdexcept>
 
 #include "validate/bounds/common.h"
 #include "validate/bounds/families.h"
-#include "validate/oracle.h"
 
 namespace ampgate::validate::bounds {
 namespace {
@@ -21,15 +20,10 @@ cases::State transformed(const cases::State& state, Function&& function) {
   return result;
 }
 
-// By the oracle's own path: a faulty `run` must not shape the bound that it is judged by.
-at::Tensor run(const BoundContext& context, const cases::State& state, std::size_t output) {
-  return oracle(context.definition, state)[output];
-}
-
 std::int64_t reduced_length(const BoundContext& context) {
   const auto& reduced = context.spec.reduced;
   const auto fail = [&](const char* what) {
-    throw std::logic_error("case " + context.definition.name + ": its reduced axes " + what);
+    throw std::logic_error(context.name + ": its reduced axes " + what);
   };
   if (reduced.empty()) fail("are missing");
   std::int64_t length = -1;
@@ -65,7 +59,7 @@ at::Tensor part(const BoundContext& context, const std::vector<std::size_t>& add
   if (count > 0) {
     for (const std::size_t i : added) state.tensors[i].tensor = at::zeros_like(state.tensors[i].tensor);
   }
-  return run(context, std::move(state), output);
+  return context.evaluate(std::move(state))[output];
 }
 
 at::Tensor prefix_squares(const BoundContext& context, std::size_t output) {
@@ -104,7 +98,7 @@ at::Tensor flushed(const BoundContext& context, const at::Tensor& absolute, std:
     const auto kept = transformed(context.inputs, [&](const at::Tensor& tensor) {
       return tensor.abs().masked_fill_(subnormal(tensor), 0.0);
     });
-    lost.add_((absolute - run(context, kept, output)).clamp_min_(0.0));
+    lost.add_((absolute - context.evaluate(kept)[output]).clamp_min_(0.0));
   }
   return lost;
 }
@@ -126,9 +120,9 @@ Bound inner_product(const BoundContext& context, std::size_t output) {
   const at::Tensor length = scalar(static_cast<double>(terms));
   Sums sums{context.oracle[output], {}, {}, prefix_squares(context, output)};
   sums.absolute =
-      run(context, transformed(context.inputs, [](const at::Tensor& t) { return t.abs(); }), output);
+      context.evaluate(transformed(context.inputs, [](const at::Tensor& t) { return t.abs(); }))[output];
   sums.squares =
-      run(context, transformed(context.inputs, [](const at::Tensor& t) { return t.square(); }), output);
+      context.evaluate(transformed(context.inputs, [](const at::Tensor& t) { return t.square(); }))[output];
 
   // Products of two 16-bit values are exact in FP32.
   const bool rounded_products = !is_16_bit(context.operand_type);
