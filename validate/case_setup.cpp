@@ -1,6 +1,7 @@
 #include "validate/case_setup.h"
 
 #include <ATen/ops/isfinite.h>
+#include <ATen/ops/zeros.h>
 
 #include "cases/fills.h"
 #include "validate/evidence.h"
@@ -8,6 +9,8 @@
 
 namespace ampgate::validate {
 namespace {
+
+using Sizes = std::vector<std::vector<std::int64_t>>;
 
 cases::State checked(cases::State state, const cases::Facts& facts) {
   for (const auto& entry : state.tensors) {
@@ -22,6 +25,19 @@ cases::State checked(cases::State state, const cases::Facts& facts) {
   return state;
 }
 
+Sizes sizes_to_sample(const cases::Case& definition, const cases::Facts& facts,
+                      const cases::State& original) {
+  if (definition.model || facts.independent.empty()) return {};
+  return output_sizes(definition, facts, original);
+}
+
+cases::Outputs outputs_like(const cases::Outputs& oracle, const Sizes& sizes) {
+  if (!oracle.empty()) return oracle;
+  cases::Outputs outputs;
+  for (const auto& size : sizes) outputs.push_back(at::zeros({}).expand(size));
+  return outputs;
+}
+
 }  // namespace
 
 CaseSetup::CaseSetup(const Session& session_, const cases::Case& definition_, cases::Shape shape_)
@@ -33,7 +49,11 @@ CaseSetup::CaseSetup(const Session& session_, const cases::Case& definition_, ca
       facts(definition.facts(shape)),
       digests(input_digests(original)),
       references(session.rules, definition, facts, original),
-      oracle(references.get(original, precision::baseline(), at::kFloat).oracle),
+      sizes(sizes_to_sample(definition, facts, original)),
+      sample(sizes.empty() ? Sample() : choose_sample(facts, sizes.front(), session.seed)),
+      oracle(sample.whole() ? references.get(original, precision::baseline(), at::kFloat).oracle
+                            : cases::Outputs()),
+      like(outputs_like(oracle, sizes)),
       quality(session, definition, facts, original, oracle) {}
 
 }  // namespace ampgate::validate

@@ -31,7 +31,10 @@ struct CaseSetup {
   const cases::Facts facts;
   const results::Json digests;  // of inputs and weights
   References references;
-  const cases::Outputs& oracle;  // FP64, on the unrounded tensors
+  const std::vector<std::vector<std::int64_t>> sizes;  // of the outputs; empty where nothing is sampled
+  const Sample sample;          // which part of an operator's outputs is judged; models are judged whole
+  const cases::Outputs oracle;  // FP64, on the unrounded tensors; empty where only a part is judged
+  const cases::Outputs like;    // of the outputs' sizes
   Quality quality;
 };
 

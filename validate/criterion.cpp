@@ -9,11 +9,12 @@ namespace ampgate::validate {
 
 Criterion operator_criterion(const results::Rules& rules, const cases::Case& definition,
                              const precision::Precision& precision, const cases::State& prepared,
-                             const cases::Outputs& outputs, References& references) {
+                             const cases::Outputs& outputs, References& references, const Sample& sample) {
   Criterion criterion;
+  criterion.sample = sample;
   std::vector<const Reference*> by_output;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Reference& reference = references.get(prepared, precision, outputs[i].scalar_type());
+    const Reference& reference = references.get(prepared, precision, outputs[i].scalar_type(), sample);
     by_output.push_back(&reference);
     criterion.oracle.push_back(reference.oracle[i]);
     if (!reference.bounds.empty()) criterion.bounds.push_back(reference.bounds[i]);
@@ -24,21 +25,33 @@ Criterion operator_criterion(const results::Rules& rules, const cases::Case& def
                                         precision::type_name(reference.inputs.operand_type)});
     }
   }
-  criterion.judge = [&rules, &definition, by_output](const cases::Outputs& judged) {
-    return judge_operator(rules, definition, judged, by_output);
+  criterion.judge_part = [&rules, &definition, by_output](const cases::Outputs& part) {
+    return judge_operator(rules, definition, part, by_output);
+  };
+  criterion.judge = [&definition, sample, judge_part = criterion.judge_part](const cases::Outputs& judged) {
+    Judgement judgement;
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+      const std::string misfit = sample.misfit(judged[i]);
+      if (misfit.empty()) continue;
+      judgement.worsen(results::Verdict::kInaccurate,
+                       definition.outputs[i] + " cannot be compared: " + misfit);
+      return judgement;
+    }
+    return judge_part(sample.select(judged));
   };
   return criterion;
 }
 
 Criterion model_criterion(const results::Rules& rules, const cases::Case& definition,
                           const cases::Outputs& oracle, const Replay& prediction) {
-  Criterion criterion{{}, oracle, {}, {}};
+  Criterion criterion{{}, {}, oracle, {}, {}, {}};
   for (std::size_t i = 0; i < oracle.size(); ++i) criterion.bounds.push_back(replay_bound(prediction, i));
   // Only the deviations are kept: the runs themselves can be large.
   const auto deviations = std::make_shared<Replay>(Replay{{}, prediction.deviation, prediction.rms});
   criterion.judge = [&rules, &definition, oracle, deviations](const cases::Outputs& judged) {
     return judge_model(rules, definition, judged, oracle, *deviations);
   };
+  criterion.judge_part = criterion.judge;
   return criterion;
 }
 

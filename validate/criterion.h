@@ -15,15 +15,19 @@ namespace ampgate::validate {
 
 struct Criterion {
   std::function<Judgement(const cases::Outputs&)> judge;
-  cases::Outputs oracle;          // what each output is judged against, FP64
+  // The same for outputs of which the judged part was taken already: mutants of the oracle.
+  std::function<Judgement(const cases::Outputs&)> judge_part;
+  cases::Outputs oracle;          // what each output's judged part is judged against, FP64
+  Sample sample;                  // that part
   std::vector<Bound> bounds;      // for the positions that phase 2 checks again; empty where there is none
   std::vector<Finding> findings;  // about the inputs
 };
 
-// For operators. Throws what bounds and oracle throw.
+// For operators. `sample`: the part of the outputs that is judged. Throws what bounds and oracle throw.
 Criterion operator_criterion(const results::Rules& rules, const cases::Case& definition,
                              const precision::Precision& precision, const cases::State& prepared,
-                             const cases::Outputs& outputs, References& references);
+                             const cases::Outputs& outputs, References& references,
+                             const Sample& sample = {});
 
 // For models, by a prediction around `oracle`.
 Criterion model_criterion(const results::Rules& rules, const cases::Case& definition,

@@ -110,4 +110,10 @@ std::vector<std::int64_t> position_of(std::int64_t index, at::IntArrayRef sizes)
   return position;
 }
 
+std::int64_t index_of(at::IntArrayRef position, at::IntArrayRef sizes) {
+  std::int64_t index = 0;
+  for (std::size_t dim = 0; dim < sizes.size(); ++dim) index = index * sizes[dim] + position[dim];
+  return index;
+}
+
 }  // namespace ampgate::validate

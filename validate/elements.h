@@ -42,5 +42,7 @@ void for_each_stretch(
 
 // Position of element number `index` of the logical order.
 std::vector<std::int64_t> position_of(std::int64_t index, at::IntArrayRef sizes);
+// The reverse.
+std::int64_t index_of(at::IntArrayRef position, at::IntArrayRef sizes);
 
 }  // namespace ampgate::validate

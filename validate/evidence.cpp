@@ -8,6 +8,7 @@
 #include "backends/digest.h"
 #include "backends/to_json.h"
 #include "validate/compare.h"
+#include "validate/elements.h"
 
 namespace ampgate::validate {
 namespace {
@@ -48,10 +49,14 @@ Json input_digests(const cases::State& original) {
   return {{"inputs", std::move(inputs)}, {"weights", std::move(weights)}};
 }
 
-Json output_check(const std::string& name, const at::Tensor& oracle, const Bound& bound, c10::ScalarType type,
-                  std::int64_t count, std::uint64_t seed, bool hard) {
-  const auto positions = seeded_positions(oracle.numel(), count, seed);
-  const Limits checked = limits(oracle, bound, type, positions, hard);
+Json output_check(const std::string& name, const at::Tensor& oracle, const Bound& bound,
+                  const at::Tensor& output, const Sample& sample, std::int64_t count, std::uint64_t seed,
+                  bool hard) {
+  auto positions = seeded_positions(oracle.numel(), count, seed);
+  const Limits checked = limits(oracle, bound, output.scalar_type(), positions, hard);
+  for (auto& position : positions) {
+    position = index_of(sample.whole_position(position_of(position, oracle.sizes())), output.sizes());
+  }
   return {{"output", name},
           {"positions", positions},
           {"low", numbers(checked.low)},

@@ -5,6 +5,7 @@
 #include "precision/precision.h"
 #include "results/json.h"
 #include "validate/bounds.h"
+#include "validate/sample.h"
 #include "validate/session.h"
 #include "validate/trial_run.h"
 
@@ -14,9 +15,10 @@ namespace ampgate::validate {
 results::Json input_digests(const cases::State& original);
 
 // RN(y - E) and RN(y + E) at seeded positions of one output; `count` positions, or all when there are no
-// more.
+// more. `oracle` and `bound` are those of the sample; the positions count in the whole output.
 results::Json output_check(const std::string& name, const at::Tensor& oracle, const Bound& bound,
-                           c10::ScalarType type, std::int64_t count, std::uint64_t seed, bool hard);
+                           const at::Tensor& output, const Sample& sample, std::int64_t count,
+                           std::uint64_t seed, bool hard);
 
 // Everything but `operators` and `checks`.
 results::Json evidence(const Session& session, const cases::Case& definition, const cases::Shape& shape,

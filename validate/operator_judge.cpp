@@ -104,6 +104,7 @@ Judgement judge_operator(const results::Rules& rules, const cases::Case& definit
   const auto keep_worst = [&](double margin, Json json) {
     if (!judgement.kernel_error.empty() && !(margin > judgement.margin)) return;
     judgement.margin = margin;
+    if (const Sample& sample = references.front()->sample; !sample.whole()) json["sample"] = sample.json();
     judgement.kernel_error = std::move(json);
   };
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -116,7 +117,8 @@ Judgement judge_operator(const results::Rules& rules, const cases::Case& definit
       keep_worst(margin, ratio_json(name, ratio, outputs[i].numel(), margin));
     } else {
       const Bound& bound = reference.bounds[i];
-      const Comparison comparison = compare(outputs[i], reference.oracle[i], bound, rules);
+      Comparison comparison = compare(outputs[i], reference.oracle[i], bound, rules);
+      comparison.position = reference.sample.whole_position(std::move(comparison.position));
       judge_bound(name, outputs[i].scalar_type(), comparison, bound, judgement);
       keep_worst(comparison.margin, bounded_json(name, comparison, bound));
     }

@@ -10,7 +10,8 @@
 
 namespace ampgate::validate {
 
-// `references[i]` is what output i is judged against. kernel_error describes the output with the largest
+// `outputs` are the parts that the references' samples select; `references[i]` is what part i is judged
+// against. kernel_error describes the output with the largest
 // margin.
 Judgement judge_operator(const results::Rules& rules, const cases::Case& definition,
                          const cases::Outputs& outputs, const std::vector<const Reference*>& references);

@@ -7,18 +7,22 @@ References::References(const results::Rules& rules, const cases::Case& definitio
     : rules_(rules), definition_(definition), facts_(facts), original_(original) {}
 
 const Reference& References::get(const cases::State& prepared, const precision::Precision& precision,
-                                 c10::ScalarType output_type) {
-  RoundedInputs inputs = rounded_inputs(definition_, original_, prepared, precision, output_type);
-  const auto key = std::pair(inputs.operand_type, output_type);
+                                 c10::ScalarType output_type, const Sample& sample) {
+  RoundedInputs inputs =
+      rounded_inputs(definition_, sample.select(original_), sample.select(prepared), precision, output_type);
+  std::vector<Positions> positions;
+  for (const auto& axis : sample.axes()) positions.push_back(axis.positions);
+  const auto operand_type = inputs.operand_type;
+  const auto key = std::tuple(operand_type, output_type, std::move(positions));
   const auto found = made_.find(key);
   if (found != made_.end()) return found->second;
 
-  Reference reference{std::move(inputs), {}, {}};
+  Reference reference{sample, std::move(inputs), {}, {}};
   reference.oracle = oracle(definition_, reference.inputs.state);
   if (has_bound(facts_.bound.family)) {
     const auto evaluate = [this](const cases::State& state) { return oracle(definition_, state); };
-    const BoundContext context{"case " + definition_.name, evaluate,  facts_.bound, reference.inputs.state,
-                               reference.oracle,           key.first, output_type,  rules_};
+    const BoundContext context{"case " + definition_.name, evaluate,     facts_.bound, reference.inputs.state,
+                               reference.oracle,           operand_type, output_type,  rules_};
     for (std::size_t output = 0; output < reference.oracle.size(); ++output) {
       reference.bounds.push_back(error_bound(context, output));
     }

@@ -1,17 +1,19 @@
-// What trials of one case and shape are judged against: oracles and bounds, made once for each pair of types.
+// What trials of one case and shape are judged against: oracles and bounds, made once for each pair of
+// types and sample.
 #pragma once
 
 #include <map>
-#include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "validate/bounds.h"
 #include "validate/oracle.h"
+#include "validate/sample.h"
 
 namespace ampgate::validate {
 
 struct Reference {
+  Sample sample;  // of the outputs; everything else is about this part
   RoundedInputs inputs;
   cases::Outputs oracle;      // FP64
   std::vector<Bound> bounds;  // one an output; empty for models and unknown families
@@ -26,14 +28,15 @@ class References {
   // For outputs of `output_type` of a trial that ran on `prepared`. Trials whose operators saw the same
   // rounded values share one: a cast and an autocast to the same type round the same tensors in the same way.
   const Reference& get(const cases::State& prepared, const precision::Precision& precision,
-                       c10::ScalarType output_type);
+                       c10::ScalarType output_type, const Sample& sample = {});
 
  private:
   const results::Rules& rules_;
   const cases::Case& definition_;
   const cases::Facts& facts_;
   const cases::State& original_;
-  std::map<std::pair<c10::ScalarType, c10::ScalarType>, Reference> made_;  // by operand and output type
+  // By operand type, output type and the positions of the sample.
+  std::map<std::tuple<c10::ScalarType, c10::ScalarType, std::vector<Positions>>, Reference> made_;
 };
 
 }  // namespace ampgate::validate

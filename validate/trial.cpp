@@ -6,6 +6,7 @@
 #include "validate/criterion.h"
 #include "validate/evidence.h"
 #include "validate/mutants.h"
+#include "validate/strange.h"
 #include "validate/text.h"
 #include "validate/trial_run.h"
 
@@ -16,6 +17,7 @@ using results::Json;
 using results::Verdict;
 
 constexpr std::int64_t kCheckedPositions = 4096;  // of all outputs of a trial
+constexpr std::size_t kStrangeElements = 8;       // of an output
 
 const char* name_of(cases::Meaning meaning) {
   switch (meaning) {
@@ -74,7 +76,7 @@ void test_criterion(const CaseSetup& setup, const Criterion& criterion, const ca
     rounded.push_back(precision::round_tensor(criterion.oracle[i], outputs[i].scalar_type()));
   }
   const std::string survivor = surviving_mutant(rounded, setup.definition, [&](const cases::Outputs& mutant) {
-    return results::opens_gate(criterion.judge(mutant).verdict, suspect_allowed);
+    return results::opens_gate(criterion.judge_part(mutant).verdict, suspect_allowed);
   });
   if (survivor.empty()) return;
   judgement.worsen(Verdict::kVacuous, "the check accepts a wrong result as well (" + survivor +
@@ -99,6 +101,20 @@ void judge_repetition(const CaseSetup& setup, const Criterion& criterion, const 
   }
 }
 
+// Where only a part is judged: with the rows of what looks strange in the whole.
+Sample sample_with_strange_rows(const CaseSetup& setup, const cases::Outputs& outputs,
+                                const cases::Outputs* baseline) {
+  if (setup.sample.whole()) return setup.sample;
+  std::vector<Positions> elements;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!setup.sample.misfit(outputs[i]).empty()) continue;
+    const at::Tensor* expected = baseline == nullptr ? nullptr : &(*baseline)[i];
+    const auto strange = strange_elements(outputs[i], expected, kStrangeElements);
+    elements.insert(elements.end(), strange.begin(), strange.end());
+  }
+  return setup.sample.with(elements);
+}
+
 Json output_checks(const CaseSetup& setup, const Criterion& criterion, const cases::Outputs& outputs,
                    const Judgement& judgement) {
   Json checks = Json::array();
@@ -106,7 +122,7 @@ Json output_checks(const CaseSetup& setup, const Criterion& criterion, const cas
   for (std::size_t i = 0; i < criterion.bounds.size(); ++i) {
     const bool hard = judgement.verdict == Verdict::kSuspect && criterion.bounds[i].hard.defined();
     checks.push_back(output_check(setup.definition.outputs[i], criterion.oracle[i], criterion.bounds[i],
-                                  outputs[i].scalar_type(), count, setup.session.seed, hard));
+                                  outputs[i], criterion.sample, count, setup.session.seed, hard));
   }
   return checks;
 }
@@ -116,7 +132,7 @@ Json output_checks(const CaseSetup& setup, const Criterion& criterion, const cas
 TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
                         const cases::Outputs* baseline) {
   const auto& [session, definition] = std::tie(setup.session, setup.definition);
-  TrialRun run = run_plain(session, definition, setup.original, precision, setup.oracle);
+  TrialRun run = run_plain(session, definition, setup.original, precision, setup.like);
   const Observation observation = observe(session, definition, run, precision);
 
   TrialAnswer answer;
@@ -128,8 +144,8 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
                          setup.facts.decisions.has_value());
     criterion = model_criterion(session.rules, definition, reference.oracle, prediction->kernel);
   } else {
-    criterion =
-        operator_criterion(session.rules, definition, precision, run.prepared, run.outputs, setup.references);
+    criterion = operator_criterion(session.rules, definition, precision, run.prepared, run.outputs,
+                                   setup.references, sample_with_strange_rows(setup, run.outputs, baseline));
   }
   Judgement& judgement = answer.judgement;
   judgement = criterion.judge(run.outputs);
