@@ -1,0 +1,40 @@
+// The tensors of a dispatcher call, wherever they stand: alone, in lists, in lists of optional ones.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/function_schema.h>
+#include <ATen/core/stack.h>
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace ampgate::validate {
+
+// Defined tensors in `value`, in order; empty for anything else.
+std::vector<at::Tensor> tensors_in(const c10::IValue& value);
+
+// The same value with each defined tensor replaced.
+c10::IValue with_tensors(const c10::IValue& value,
+                         const std::function<at::Tensor(const at::Tensor&)>& replacement);
+
+// What a call leaves behind: its results, then the arguments that it wrote and did not return (foreach
+// operators return nothing). `arguments` as they are after the call.
+std::vector<at::Tensor> outputs_of(const c10::FunctionSchema& schema, const torch::jit::Stack& arguments,
+                                   const torch::jit::Stack& results);
+
+bool is_written(const c10::Argument& argument);
+
+// Results that may share memory with an argument that is not written: views, but also `to` and `reshape`.
+bool returns_alias(const c10::FunctionSchema& schema);
+
+// Memory that was allocated and not filled.
+bool is_allocation(std::string_view name);
+
+// The operator ignores what its first argument held before (copy_, fill_, normal_, ...).
+bool overwrites(std::string_view name);
+
+// `aten::add_` -> `add`: namespace and the underscore of in-place forms dropped.
+std::string_view base_name(std::string_view name);
+
+}  // namespace ampgate::validate

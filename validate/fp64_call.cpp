@@ -1,0 +1,120 @@
+#include "validate/fp64_call.h"
+
+#include <ATen/core/enum_tag.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_scaled_dot_product_attention_math.h>
+#include <ATen/ops/empty.h>
+#include <ATen/record_function.h>
+
+#include <limits>
+
+#include "precision/formats.h"
+#include "precision/region.h"
+#include "validate/call_tensors.h"
+
+namespace ampgate::validate {
+namespace {
+
+using torch::jit::Stack;
+
+// Types that the caller named, so that FP64 is not brought down to them.
+bool is_floating_type(const c10::Argument& argument, const c10::IValue& value) {
+  return argument.name() == "dtype" && value.isInt() &&
+         c10::isFloatingType(static_cast<c10::ScalarType>(value.toInt()));
+}
+
+void fit_defaults(const CallView& view, Stack& arguments) {
+  if (view.record.inputs.empty()) return;
+  const c10::ScalarType type = view.record.inputs.front().seen;
+  if (!c10::isFloatingType(type)) return;
+  const auto& name = view.record.name;
+  if (base_name(name) == "nan_to_num" && arguments.size() > 3) {
+    const double max = precision::format_of(type).max;
+    if (arguments[2].isNone()) arguments[2] = max;
+    if (arguments[3].isNone()) arguments[3] = -max;
+  }
+  // In 16 bit the kernel takes FP32's.
+  if (name == "aten::rms_norm" && arguments[3].isNone()) {
+    arguments[3] = type == at::kDouble ? std::numeric_limits<double>::epsilon()
+                                       : double{std::numeric_limits<float>::epsilon()};
+  }
+}
+
+// The fused kernel turns a NaN query into 0, in FP64 too.
+std::vector<at::Tensor> attention(const Stack& a) {
+  const auto optional = [](const c10::IValue& value) { return value.toOptional<at::Tensor>(); };
+  return {std::get<0>(at::_scaled_dot_product_attention_math(
+      a[0].toTensor(), a[1].toTensor(), a[2].toTensor(), optional(a[3]), 0.0, a[5].toBool(), std::nullopt,
+      a[6].toOptional<double>(), a[7].toBool()))};
+}
+
+bool is_random(const CallView& view) {
+  if (!view.op.hasTag(at::Tag::nondeterministic_seeded)) return false;
+  // Without dropout these are not.
+  return view.record.name != "aten::scaled_dot_product_attention" || view.arguments[4].toDouble() != 0.0;
+}
+
+}  // namespace
+
+struct Aside::Guards {
+  const at::NoGradGuard no_grad;
+  const precision::detail::NoAutocast no_autocast;
+  const at::RecordFunctionGuard no_recording{false};
+};
+
+Aside::Aside() : guards_(std::make_unique<Guards>()) {}
+Aside::~Aside() = default;
+
+std::vector<at::Tensor> seen_inputs(const CallView& view) {
+  std::vector<at::Tensor> tensors;
+  for (const auto& argument : view.arguments) {
+    for (const at::Tensor& tensor : tensors_in(argument)) {
+      at::Tensor value = tensor.detach().cpu();
+      if (value.is_floating_point())
+        value = value.to(view.record.inputs[tensors.size()].seen).to(at::kDouble);
+      tensors.push_back(std::move(value));
+    }
+  }
+  return tensors;
+}
+
+Stack fp64_arguments(const CallView& view) {
+  const std::vector<at::Tensor> tensors = seen_inputs(view);
+  std::size_t next = 0;
+  Stack arguments;
+  for (std::size_t i = 0; i < view.arguments.size(); ++i) {
+    const auto& argument = view.op.schema().arguments()[i];
+    c10::IValue value = with_tensors(view.arguments[i], [&](const at::Tensor&) {
+      const at::Tensor& tensor = tensors[next++];
+      if (argument.is_out()) return at::empty({0}, tensor.options());
+      return is_written(argument) ? tensor.clone() : tensor;
+    });
+    if (is_floating_type(argument, value)) value = static_cast<std::int64_t>(c10::ScalarType::Double);
+    if (value.isDevice()) value = c10::Device(at::kCPU);
+    arguments.push_back(std::move(value));
+  }
+  fit_defaults(view, arguments);
+  return arguments;
+}
+
+std::optional<std::vector<at::Tensor>> evaluate_fp64(const CallView& view) {
+  const Aside aside;
+  if (view.record.allocation || is_random(view)) return {};
+  try {
+    const Stack arguments = fp64_arguments(view);
+    if (view.record.name == "aten::scaled_dot_product_attention") return attention(arguments);
+    Stack stack = arguments;
+    view.op.callBoxed(stack);
+    std::vector<at::Tensor> outputs = outputs_of(view.op.schema(), arguments, stack);
+    if (outputs.size() != view.outputs.size()) return {};
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].sizes() != view.outputs[i].sizes()) return {};
+      if (outputs[i].is_floating_point()) outputs[i] = outputs[i].to(at::kDouble);
+    }
+    return outputs;
+  } catch (const std::exception&) {
+    return {};  // no FP64 kernel, or arguments that fit together only in their own types
+  }
+}
+
+}  // namespace ampgate::validate
