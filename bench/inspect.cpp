@@ -9,6 +9,7 @@
 #include "bench/error_text.h"
 #include "bench/memory.h"
 #include "bench/numerics.h"
+#include "precision/region.h"
 
 namespace ampgate::bench {
 namespace {
@@ -44,6 +45,7 @@ class Inspection {
       events_.write("trial_started", {{"id", subject.trial->id}});
       try {
         const auto numerics = numerics_scope(*subject.trial->precision);
+        const precision::IslandScope islands(subject.trial->islands);
         work(subject, admission.body(subject, backend_));
       } catch (const std::exception& error) {
         finish(*subject.trial, MeasurementVerdict::kCrashed, error_text(error));

@@ -10,6 +10,7 @@
 #include "bench/output_check.h"
 #include "bench/schedule.h"
 #include "cases/execute.h"
+#include "precision/region.h"
 
 namespace ampgate::bench {
 namespace {
@@ -63,6 +64,7 @@ class GroupRun {
     events_.write("trial_started", {{"id", trial.id()}});
     try {
       const auto numerics = numerics_scope(*trial.body.precision);
+      const precision::IslandScope islands(trial.subject->trial->islands);
       work();
     } catch (const std::exception& error) {
       trial.alive = false;

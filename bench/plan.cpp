@@ -46,6 +46,8 @@ Trial trial_from(const Json& json) {
   trial.precision = &precision::find(json.at("precision").get<std::string>());
   if (json.contains("verdict")) trial.verdict = results::verdict_from(json["verdict"].get<std::string>());
   if (json.contains("evidence")) trial.evidence = json["evidence"];
+  if (trial.evidence.contains("islands"))
+    trial.islands = trial.evidence["islands"].get<std::vector<std::string>>();
   return trial;
 }
 

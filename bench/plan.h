@@ -22,6 +22,7 @@ struct Trial {
   const precision::Precision* precision = nullptr;
   std::optional<results::Verdict> verdict{};  // of the validation; absent: the gate stays shut
   results::Json evidence = nullptr;
+  std::vector<std::string> islands{};  // regions in FP32, as the evidence names them
 };
 
 // The trials of one case and shape: they are measured together, interleaved.

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "driver/islands.h"
 #include "driver/names.h"
 #include "driver/table.h"
 #include "results/rules.h"
@@ -26,6 +27,8 @@ constexpr Precision kHalf[] = {{"autocast-fp16", "FP16 by autocast"},
                                {"cast-fp16", "FP16 by conversion"},
                                {"autocast-bf16", "BF16 by autocast"},
                                {"cast-bf16", "BF16 by conversion"},
+                               {"islands-fp16", "FP16 by autocast with FP32 islands"},
+                               {"islands-bf16", "BF16 by autocast with FP32 islands"},
                                {"tf32", "TF32"}};
 
 std::string name_of(const Json& trial) {
@@ -95,7 +98,7 @@ std::string sentence(const Json& record, const results::Rules& rules, const Prec
   int total = 0, open = 0, suspect = 0, kept = 0, failed = 0, unmeasured = 0;
   std::vector<Speedup> speedups;
   for (const auto& trial : record.at("trials")) {
-    if (trial.at("precision") != precision.id) continue;
+    if (trial.at("precision") != precision.id || is_needless(trial)) continue;
     ++total;
     const auto verdict = results::verdict_from(trial.at("verdict").get<std::string>());
     if (!results::opens_gate(verdict, rules.suspect_opens_gate)) continue;
@@ -141,6 +144,7 @@ void add_failures(const Json& record, const results::Rules& rules, std::vector<s
     if (ids.empty() || ids.back() != id) ids.push_back(id);
   };
   for (const auto& trial : record.at("trials")) {
+    if (is_needless(trial)) continue;
     const auto id = trial.at("id").get<std::string>();
     const auto verdict = trial.at("verdict").get<std::string>();
     if (verdict == "baseline-invalid" && trial.at("precision") != "fp32") {
@@ -180,6 +184,7 @@ std::vector<std::string> answer(const Json& record) {
   for (const auto& precision : kHalf) {
     if (auto text = sentence(record, rules, precision); !text.empty()) sentences.push_back(std::move(text));
   }
+  for (auto& remedy : remedies(record)) sentences.push_back(std::move(remedy));
   add_failures(record, rules, sentences);
   if (sentences.empty()) sentences.push_back("The fp32 baseline is right; no other precision was asked for.");
   return sentences;

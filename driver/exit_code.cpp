@@ -1,5 +1,6 @@
 #include "driver/exit_code.h"
 
+#include "driver/islands.h"
 #include "results/verdict.h"
 
 namespace ampgate::driver {
@@ -13,7 +14,8 @@ bool is_fine(const Json& trial, const results::Rules& rules, bool measures) {
         results::measurement_verdict_from(trial["measurement"].at("verdict").get<std::string>());
     if (!results::carries_numbers(measured)) return false;
   }
-  if (!results::is_required(rules, trial.at("precision").get<std::string>())) return true;
+  if (!results::is_required(rules, trial.at("precision").get<std::string>()) || is_needless(trial))
+    return true;
   const auto verdict = results::verdict_from(trial.at("verdict").get<std::string>());
   if (verdict == results::Verdict::kUnsupported) return !rules.unsupported_fails;
   if (!results::opens_gate(verdict, rules.suspect_opens_gate)) return false;

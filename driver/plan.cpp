@@ -36,6 +36,11 @@ std::vector<std::string> wanted_precisions(const Manifest& manifest, const Optio
   return wanted;
 }
 
+// Operators have no regions that could stay in FP32.
+bool applies(const std::string& precision, const CaseInfo& info) {
+  return info.model || !precision.starts_with("islands-");
+}
+
 // Does any pattern name this trial, by its case, its case and shape, or its id? Notes the patterns that did.
 bool named(const Trial& trial, const std::vector<std::string>& patterns, std::set<std::string>& used) {
   bool any = patterns.empty();
@@ -83,6 +88,7 @@ std::vector<Trial> select_trials(const Manifest& manifest, const Options& option
     for (const auto& sizes : suite->second) {
       std::vector<Trial> group;
       for (const auto& precision : precisions) {
+        if (!applies(precision, info)) continue;
         Trial trial = make_trial(info, sizes, precision);
         if (named(trial, options.cases, used)) group.push_back(std::move(trial));
       }
@@ -95,7 +101,9 @@ std::vector<Trial> select_trials(const Manifest& manifest, const Options& option
   for (const auto& pattern : options.cases) {
     if (used.count(pattern) == 0) refuse_pattern(pattern, manifest, options);
   }
-  if (trials.empty()) throw UsageError("no trial is selected", "see: ampgate list");
+  if (trials.empty()) {
+    throw UsageError("no trial is selected", "see: ampgate list; islands-* are precisions of models alone");
+  }
   return trials;
 }
 

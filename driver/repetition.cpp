@@ -46,7 +46,11 @@ void repeat_trials(Context& context) {
   for (int process = 1; process <= kRepeatProcesses; ++process) {
     if (is_done(context, process)) continue;
     Json plan = worker_plan(context, "repeat", process);
-    for (const auto& trial : open) plan["trials"].push_back(planned(trial));
+    for (const auto& trial : open) {
+      plan["trials"].push_back(planned(trial));
+      const Json& evidence = context.data().trials.at(trial.id).at("evidence");
+      if (evidence.contains("islands")) plan["trials"].back()["islands"] = evidence.at("islands");
+    }
     const Json answers = collect_answers(context, plan);
     context.journal.append({{"repeat", {{"process", process}, {"trials", answers}}}});
     context.progress.advance("process " + std::to_string(process) + " done");

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "driver/islands.h"
+
 namespace ampgate::driver {
 namespace {
 
@@ -130,7 +132,9 @@ std::string table(const Json& record, bool colour) {
   const std::size_t columns = measures ? kHeads.size() : 5;
   std::vector<Row> rows(1);
   for (std::size_t i = 0; i < columns; ++i) rows[0][i].text = kHeads[i];
-  for (const auto& trial : record.at("trials")) rows.push_back(row(trial));
+  for (const auto& trial : record.at("trials")) {
+    if (!is_needless(trial)) rows.push_back(row(trial));
+  }
 
   std::array<std::size_t, kHeads.size()> widths{};
   for (const auto& cells : rows) {

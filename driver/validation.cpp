@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "driver/islands.h"
 #include "results/error.h"
 
 namespace ampgate::driver {
@@ -90,7 +91,8 @@ class Validation {
   void record(const Json& body) {
     context_.journal.append({{"trial", body}});
     const auto verdict = body.at("verdict").get<std::string>();
-    context_.progress.advance(body.at("id").get<std::string>() + ": " + verdict, verdict != "pass");
+    context_.progress.advance(body.at("id").get<std::string>() + ": " + verdict,
+                              verdict != "pass" && !is_needless(body));
   }
 
   // Whose fault was it that the worker did not answer?

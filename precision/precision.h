@@ -21,6 +21,7 @@ struct Precision {
   Mode mode;
   c10::ScalarType type;  // the lowest type that the operators may run in
   bool tf32;             // TF32 allowed in FP32 products
+  bool islands;          // some regions of the model stay in FP32: a set that phase 1 searches (region.h)
 };
 
 // All precisions in the order in which they are run and listed; `fp32`, the baseline, is the first.
@@ -30,6 +31,9 @@ std::span<const Precision> all();
 const Precision& find(std::string_view name);
 
 inline const Precision& baseline() { return all().front(); }
+
+// The same mode and type without islands: what the islands are to heal.
+const Precision& without_islands(const Precision& precision);
 
 // "float32", "float16", "bfloat16", "int64"...: the names used in records.
 std::string type_name(c10::ScalarType type);

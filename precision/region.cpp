@@ -12,21 +12,20 @@ thread_local std::vector<std::string_view> stack;
 
 }  // namespace
 
-IslandScope::IslandScope(std::vector<std::string> regions)
-    : previous_(std::exchange(islands, std::move(regions))) {}
+IslandScope::IslandScope(std::vector<std::string> paths)
+    : previous_(std::exchange(islands, std::move(paths))) {}
 
 IslandScope::~IslandScope() { islands = std::move(previous_); }
 
 const std::vector<std::string_view>& region_stack() { return stack; }
 
-namespace detail {
-
-RegionScope::RegionScope(std::string_view name) { stack.push_back(name); }
-
-RegionScope::~RegionScope() { stack.pop_back(); }
-
-bool is_island(std::string_view name) {
-  return !islands.empty() && std::find(islands.begin(), islands.end(), name) != islands.end();
+std::string region_path() {
+  std::string path;
+  for (const auto name : stack) {
+    if (!path.empty()) path += '.';
+    path += name;
+  }
+  return path;
 }
 
 NoAutocast::NoAutocast()
@@ -38,6 +37,16 @@ NoAutocast::NoAutocast()
 NoAutocast::~NoAutocast() {
   at::autocast::set_autocast_enabled(at::kCPU, cpu_);
   at::autocast::set_autocast_enabled(at::kCUDA, cuda_);
+}
+
+namespace detail {
+
+RegionScope::RegionScope(std::string_view name) { stack.push_back(name); }
+
+RegionScope::~RegionScope() { stack.pop_back(); }
+
+bool in_island() {
+  return !islands.empty() && std::find(islands.begin(), islands.end(), region_path()) != islands.end();
 }
 
 at::Tensor to_float(const at::Tensor& tensor) {

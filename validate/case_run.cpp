@@ -4,6 +4,7 @@
 
 #include "validate/edge_inputs.h"
 #include "validate/failure.h"
+#include "validate/islands/island_search.h"
 
 namespace ampgate::validate {
 
@@ -37,6 +38,12 @@ TrialAnswer guarded(const std::function<TrialAnswer()>& make) {
   return failure ? without_numbers(failure->verdict, failure->reason) : answer;
 }
 
+// Faults of the precision or of a kernel in 16 bit, which FP32 may do without.
+bool is_healable(Verdict verdict) {
+  return verdict == Verdict::kNonfinite || verdict == Verdict::kInaccurate ||
+         verdict == Verdict::kDecisionChanged || verdict == Verdict::kQualityLost;
+}
+
 Json findings_json(const std::vector<Finding>& findings, const std::string& shape) {
   Json list = Json::array();
   for (const auto& finding : findings) {
@@ -59,7 +66,7 @@ Json CaseRun::judge(const precision::Precision& precision) {
   } else if (auto refused = refusal(precision)) {
     body = report(precision, *refused);
   } else {
-    body = report(precision, guarded([&] { return judge_trial(*setup_, precision, &baseline_->outputs); }));
+    body = report(precision, judged(precision));
   }
   const auto took = std::chrono::steady_clock::now() - begin;
   body["validation_time_ns"] = std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
@@ -74,6 +81,44 @@ const TrialAnswer& CaseRun::baseline() {
     });
   }
   return *baseline_;
+}
+
+const TrialAnswer& CaseRun::judged(const precision::Precision& precision) {
+  const auto known = judged_.find(precision.name);
+  if (known != judged_.end()) return known->second;
+  TrialAnswer answer = guarded([&] {
+    return precision.islands ? judge_islands(precision)
+                             : judge_trial(*setup_, precision, &baseline_->outputs);
+  });
+  answer.outputs.clear();  // large, and of no more use
+  return judged_.emplace(precision.name, std::move(answer)).first->second;
+}
+
+TrialAnswer CaseRun::judge_islands(const precision::Precision& precision) {
+  const precision::Precision& plain = precision::without_islands(precision);
+  const Judgement& failed = judged(plain).judgement;
+  const auto said = "'" + std::string(results::to_string(failed.verdict)) + "'";
+  if (results::opens_gate(failed.verdict, session_.rules.suspect_opens_gate)) {
+    TrialAnswer answer = without_numbers(Verdict::kUnsupported,
+                                         std::string(plain.name) + " is " + said + ": no island is needed");
+    answer.extra["islands"] = {{"needed", false}};
+    return answer;
+  }
+  if (!is_healable(failed.verdict)) {
+    return without_numbers(Verdict::kUnsupported, std::string(plain.name) + " is " + said +
+                                                      ", which no island heals: " + failed.reason);
+  }
+  IslandAnswer islands = find_islands(*setup_, precision, baseline_->outputs, failed);
+  TrialAnswer answer;
+  if (islands.healed) {
+    answer = std::move(*islands.healed);
+    answer.body["evidence"]["islands"] = islands.regions;
+  } else {
+    answer = without_numbers(
+        failed.verdict, "no set of FP32 islands heals " + std::string(plain.name) + ": " + islands.reason);
+  }
+  answer.extra["islands"] = std::move(islands.json);
+  return answer;
 }
 
 std::optional<TrialAnswer> CaseRun::refusal(const precision::Precision& precision) {
@@ -101,6 +146,7 @@ Json CaseRun::report(const precision::Precision& precision, const TrialAnswer& a
             {"verdict", results::to_string(judgement.verdict)},
             {"reason", judgement.reason}};
   body.update(answer.body);
+  body.update(answer.extra);
   body["findings"] = findings_json(judgement.findings, shape_.name);
   const auto edges = with_edges_ && !definition_.model ? edge_shape(definition_) : std::nullopt;
   if (edges && judgement.verdict != Verdict::kUnsupported) {

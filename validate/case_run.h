@@ -1,8 +1,10 @@
 // All precisions of one case in one shape: the baseline first, and nothing without a sound baseline.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "precision/precision.h"
 #include "validate/case_setup.h"
@@ -24,6 +26,9 @@ class CaseRun {
   // For a precision that cannot be judged at all; empty when it can.
   std::optional<TrialAnswer> refusal(const precision::Precision& precision);
   std::string unsupported(const precision::Precision& precision) const;
+  const TrialAnswer& judged(const precision::Precision& precision);
+  // For `islands-*`: what autocast without islands was judged, then the search for a set that heals it.
+  TrialAnswer judge_islands(const precision::Precision& precision);
   results::Json report(const precision::Precision& precision, const TrialAnswer& answer) const;
 
   const Session& session_;
@@ -32,6 +37,7 @@ class CaseRun {
   const bool with_edges_;
   std::optional<CaseSetup> setup_;
   std::optional<TrialAnswer> baseline_;
+  std::map<std::string_view, TrialAnswer> judged_;  // by precision; not the baseline
 };
 
 }  // namespace ampgate::validate

@@ -11,7 +11,8 @@ struct TrialAnswer {
   Judgement judgement;
   results::Json body =
       results::Json::object();  // what `trial_finished` carries beside verdict, reason and findings
-  cases::Outputs outputs;       // of the deciding run
+  results::Json extra = results::Json::object();  // the same for what was not judged
+  cases::Outputs outputs;                         // of the deciding run
 };
 
 // `baseline`: the FP32 outputs; null for the baseline itself. What kernels and bounds throw passes through.

@@ -11,6 +11,7 @@
 #include "backends/to_json.h"
 #include "cases/fills.h"
 #include "precision/precision.h"
+#include "precision/region.h"
 #include "results/error.h"
 #include "results/rules.h"
 #include "validate/case_run.h"
@@ -32,7 +33,8 @@ struct Trial {
   const cases::Case& definition;
   cases::Shape shape;
   const precision::Precision& precision;
-  bool judged_before;  // by an earlier run that is resumed
+  bool judged_before;                // by an earlier run that is resumed
+  std::vector<std::string> islands;  // of a repetition: the regions that the judged run kept in FP32
 };
 
 Trial read_trial(const Json& entry) {
@@ -43,8 +45,12 @@ Trial read_trial(const Json& entry) {
                      "plan from this build's manifest");
   }
   try {
-    return {id, found->second, found->second.shape(entry.at("shape").get<std::vector<std::int64_t>>()),
-            precision::find(entry.at("precision").get<std::string>()), entry.contains("verdict")};
+    return {id,
+            found->second,
+            found->second.shape(entry.at("shape").get<std::vector<std::int64_t>>()),
+            precision::find(entry.at("precision").get<std::string>()),
+            entry.contains("verdict"),
+            entry.value("islands", std::vector<std::string>{})};
   } catch (const std::invalid_argument& error) {
     throw UsageError("plan: trial " + id + ": " + error.what(), "plan from this build's manifest");
   }
@@ -108,6 +114,7 @@ Json repeat_trial(const Session& session, const Trial& trial) {
   const auto failure = catch_failure([&] {
     const cases::State original = trial.definition.setup(
         trial.shape, cases::Fill(session.seed, trial.definition.name, trial.shape.name));
+    const precision::IslandScope islands(trial.islands);
     const TrialRun run = run_plain(session, trial.definition, original, trial.precision, {});
     Json outputs = Json::object();
     for (std::size_t i = 0; i < run.digests.size(); ++i)
