@@ -58,7 +58,7 @@ void add_output(CLI::App& command, Options& options) {
 }
 
 void add_selection(CLI::App& command, Options& options) {
-  command.add_option("--suite", options.suite, "smoke, standard or large")->capture_default_str();
+  command.add_option("--suite", options.suite, "smoke, standard, large or examples")->capture_default_str();
   command.add_option("--case", options.cases, "Only what this pattern names; may be repeated")
       ->type_name("GLOB")
       ->allow_extra_args(false);

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from sklearn.datasets import load_diabetes, load_digits
 from torch import Tensor, nn
 
 SEED = 20240601
 DIGITS_TEST = 512
 DIABETES_TEST = 128
+COUNTS_PER_LEVEL = 4000  # of a detector that counts to 64000 for the brightest of 16 grey levels
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -73,6 +74,45 @@ def digits(folder: Path) -> None:
     save_file(parameters(model), folder / "digits_classifier.safetensors")
 
 
+class InBf16(nn.Module):
+    """A model whose forward pass runs under autocast: one scope a call, since a scope keeps cast weights."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        with torch.autocast("cpu", torch.bfloat16):
+            return self.model(inputs)
+
+
+def detector(folder: Path) -> None:
+    """Trained in BF16 on raw detector counts: its first layer gives values that FP16 cannot hold."""
+    data = load_file(folder / "digits.safetensors")
+    train, test = split(len(data["images"]), DIGITS_TEST)
+    counts = data["images"].to(torch.float32).flatten(1) * COUNTS_PER_LEVEL
+    labels = data["labels"]
+
+    torch.manual_seed(SEED)
+    layers = [
+        ("stem", nn.Linear(64, 128)),
+        ("norm", nn.LayerNorm(128)),
+        ("hidden", nn.Linear(128, 64)),
+        ("relu", nn.ReLU()),
+        ("head", nn.Linear(64, 10)),
+    ]
+    model = nn.Sequential(OrderedDict(layers))
+    nn.init.kaiming_normal_(model.stem.weight)
+    in_bf16 = InBf16(model)
+    fit(in_bf16, nn.CrossEntropyLoss(), counts[train], labels[train], epochs=40, weight_decay=1e-2)
+
+    with torch.no_grad():
+        right = (in_bf16(counts[test]).argmax(1) == labels[test]).sum().item()
+        largest = model.stem(counts[test]).abs().max().item()
+    print(f"detector_classifier: {right} of {len(test)} held-out images right in BF16; stem up to {largest:.0f}")
+    save_file(parameters(model), folder / "detector_classifier.safetensors")
+
+
 def diabetes(folder: Path) -> None:
     data = load_diabetes(scaled=False)
     features = torch.from_numpy(data.data)
@@ -113,6 +153,7 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     digits(folder)
+    detector(folder)
     diabetes(folder)
 
 
