@@ -75,7 +75,7 @@ Bound error_bound(const BoundContext& context, std::size_t output) {
     throw std::logic_error(context.name + ": the error bound has other sizes than the output");
   }
   bound.error = bound.error.contiguous();
-  if (bound.hard.defined()) bound.hard = bound.hard.contiguous();
+  if (bound.hard.defined()) bound.hard = at::maximum(bound.hard, bound.error).contiguous();
   return bound;
 }
 

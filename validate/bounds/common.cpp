@@ -54,6 +54,10 @@ at::Tensor certain_error(const Sums& sums, const at::Tensor& length, double unit
   return sums.absolute.mul(gamma).masked_fill_(sums.absolute.eq(0.0), 0.0);
 }
 
+at::Tensor explaining(const at::Tensor& certain, const at::Tensor& length, double unit) {
+  return certain.masked_fill(length.mul(unit).gt(1.0 / 3.0), -1.0);  // K u / (1 - K u) > 1/2
+}
+
 Sums sums_of(const at::Tensor& terms) {
   const std::int64_t length = terms.size(-1);
   const std::int64_t step = std::max<std::int64_t>(1, length / 32);
@@ -70,10 +74,11 @@ Sums sums_of(const at::Tensor& terms) {
 
 Bound sum_bound(const BoundContext& context, const Sums& sums, const at::Tensor& length) {
   Bound bound;
-  bound.hard = certain_error(sums, length, kUnitFp32);
+  const at::Tensor certain = certain_error(sums, length, kUnitFp32);
+  bound.hard = explaining(certain, length, kUnitFp32);
   bound.hard_source = "another order of summation";
   bound.error =
-      at::minimum(probable_error(sums, length, kUnitFp32, context.rules.bounds.lambda, false), bound.hard);
+      at::minimum(probable_error(sums, length, kUnitFp32, context.rules.bounds.lambda, false), certain);
   return bound;
 }
 

@@ -34,10 +34,10 @@ Bound index_add(const BoundContext& context, std::size_t /*output*/) {
 
   const double unit = unit_of(context.output_type);
   Bound bound;
-  bound.hard = certain_error(sums, length, unit);
+  const at::Tensor certain = certain_error(sums, length, unit);
+  bound.hard = explaining(certain, length, unit);
   bound.hard_source = "another order of summation";
-  bound.error =
-      at::minimum(probable_error(sums, length, unit, context.rules.bounds.lambda, false), bound.hard);
+  bound.error = at::minimum(probable_error(sums, length, unit, context.rules.bounds.lambda, false), certain);
   bound.error = bound.error.movedim(0, dim);
   bound.hard = bound.hard.movedim(0, dim);
   bound.criterion = "index_add bound";

@@ -129,10 +129,11 @@ Bound inner_product(const BoundContext& context, std::size_t output) {
   Bound bound;
   bound.criterion = "inner-product bound";
   bound.source = "min(lambda u32 T, gamma_K S), T the root sum of squares of the partial sums";
-  bound.hard = certain_error(sums, length, kUnitFp32);
+  const at::Tensor certain = certain_error(sums, length, kUnitFp32);
+  bound.hard = explaining(certain, length, kUnitFp32);
   bound.hard_source = "another order of summation";
   bound.error = at::minimum(
-      probable_error(sums, length, kUnitFp32, context.rules.bounds.lambda, rounded_products), bound.hard);
+      probable_error(sums, length, kUnitFp32, context.rules.bounds.lambda, rounded_products), certain);
   if (context.spec.fp16_partials > 1 && context.output_type == at::kHalf) {
     bound.hard = at::maximum(bound.hard, bound.error + fp16_partials_error(context, sums));
     bound.hard_source = "partial sums stored in FP16";
