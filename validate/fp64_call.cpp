@@ -58,7 +58,7 @@ bool is_random(const CallView& view) {
 
 struct Aside::Guards {
   const at::NoGradGuard no_grad;
-  const precision::detail::NoAutocast no_autocast;
+  const precision::NoAutocast no_autocast;
   const at::RecordFunctionGuard no_recording{false};
 };
 

@@ -34,7 +34,7 @@ at::Tensor seen(const Trial& trial, std::size_t number, c10::ScalarType type) {
 // Mutants of the output that fit every operator.
 TEST(Mutants, OfTheOutputAreRejectedInEveryCase) {
   for (const auto& [name, definition] : cases::registry()) {
-    if (definition.model) continue;
+    if (definition.model || definition.suites[0].suite == "examples") continue;  // those go wrong on purpose
     const auto& sizes = definition.suites[0].shapes[0];
     if (!has_bound(definition.facts(definition.shape(sizes)).bound.family)) continue;
     for (const auto& precision : {"fp32", "cast-fp16", "cast-bf16"}) {

@@ -55,7 +55,7 @@ at::Tensor certain_error(const Sums& sums, const at::Tensor& length, double unit
 }
 
 at::Tensor explaining(const at::Tensor& certain, const at::Tensor& length, double unit) {
-  return certain.masked_fill(length.mul(unit).gt(1.0 / 3.0), -1.0);  // K u / (1 - K u) > 1/2
+  return certain.masked_fill(length.mul(unit).gt(1.0 / 3.0), 0.0);  // K u / (1 - K u) > 1/2
 }
 
 Sums sums_of(const at::Tensor& terms) {

@@ -46,8 +46,8 @@ at::Tensor probable_error(const Sums& sums, const at::Tensor& length, double uni
 // and 4.2). Infinite where K·u >= 1.
 at::Tensor certain_error(const Sums& sums, const at::Tensor& length, double unit);
 
-// The hard bound that `certain` gives, negative (none) where γ_K is above 1/2: an error of half of all that
-// is added up is not explained by the order of additions.
+// `certain`, but 0 where γ_K is above 1/2: an error of half of all that is added up is not explained by the
+// order of additions, and E alone counts.
 at::Tensor explaining(const at::Tensor& certain, const at::Tensor& length, double unit);
 
 // Σ over the last dimension of `terms` (..., K), partial sums taken at 32 places.
