@@ -58,9 +58,7 @@ TEST_P(EveryCase, HasANameAndShapesInEverySuite) {
     count += shapes.size();
     EXPECT_FALSE(shapes.empty()) << suite;
   }
-  if (suites != std::vector<std::string>{"examples"}) {
-    EXPECT_EQ(suites, (std::vector<std::string>{"smoke", "standard", "large"}));
-  }
+  EXPECT_EQ(suites, (std::vector<std::string>{"smoke", "standard", "large"}));
   EXPECT_EQ(names.size(), count) << "a shape stands in two places";
 }
 
@@ -75,7 +73,7 @@ TEST_P(EveryCase, SetsUpTheSameFiniteTensorsEachTime) {
     EXPECT_TRUE(same_bits(tensor, second[i])) << first.tensors[i].name;
     EXPECT_TRUE(tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kLong);
     EXPECT_TRUE(tensor.isfinite().all().item<bool>()) << first.tensors[i].name;
-    EXPECT_TRUE(tensor.is_non_overlapping_and_dense()) << first.tensors[i].name;
+    EXPECT_TRUE(tensor.is_contiguous()) << first.tensors[i].name;
   }
 }
 
@@ -176,9 +174,11 @@ TEST_P(EveryCase, SlicesOfIndependentAxesCanBeComputedAlone) {
   }
 }
 
+// Those of the suite `examples` go wrong on purpose: tests/programs/test_examples.py.
 INSTANTIATE_TEST_SUITE_P(Registry, EveryCase, testing::ValuesIn([] {
                            std::vector<std::string> names;
-                           for (const auto& [name, definition] : registry()) names.push_back(name);
+                           for (const auto& [name, definition] : registry())
+                             if (definition.suites[0].suite != "examples") names.push_back(name);
                            return names;
                          }()),
                          [](const auto& one) { return one.param; });
