@@ -1,6 +1,8 @@
 #include "validate/case_run.h"
 
+#include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "validate/edge_inputs.h"
 #include "validate/failure.h"
@@ -44,6 +46,18 @@ bool is_healable(Verdict verdict) {
          verdict == Verdict::kDecisionChanged || verdict == Verdict::kQualityLost;
 }
 
+// Does the baseline use products, which libraries may compute in less than FP32?
+bool multiplies(const Json& operators) {
+  static const std::set<std::string, std::less<>> kProducts{"aten::mm",      "aten::addmm",  "aten::bmm",
+                                                            "aten::baddbmm", "aten::matmul", "aten::linear",
+                                                            "aten::dot",     "aten::mv",     "aten::addmv"};
+  return std::any_of(operators.begin(), operators.end(), [](const Json& record) {
+    const auto name = record.at("name").get<std::string>();
+    return kProducts.contains(name) || name.find("conv") != std::string::npos ||
+           name.find("attention") != std::string::npos;
+  });
+}
+
 Json findings_json(const std::vector<Finding>& findings, const std::string& shape) {
   Json list = Json::array();
   for (const auto& finding : findings) {
@@ -77,7 +91,12 @@ const TrialAnswer& CaseRun::baseline() {
   if (!baseline_) {
     baseline_ = guarded([&] {
       setup_.emplace(session_, definition_, shape_);
-      return judge_trial(*setup_, precision::baseline(), nullptr);
+      TrialAnswer answer = judge_trial(*setup_, precision::baseline(), nullptr);
+      if (!session_.lowered_fp32.empty() && multiplies(answer.body.at("operators"))) {
+        answer.judgement.worsen(Verdict::kBaselineInvalid,
+                                "FP32 products are not FP32 on this device: " + session_.lowered_fp32);
+      }
+      return answer;
     });
   }
   return *baseline_;

@@ -17,6 +17,8 @@ struct Session {
   results::Rules rules;
   std::string rules_sha256;
   std::uint64_t seed;
+  // Where FP32 products are not FP32 on this device, in words (tf32_probe.h); empty: they are.
+  std::string lowered_fp32{};
 };
 
 }  // namespace ampgate::validate

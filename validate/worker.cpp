@@ -17,6 +17,7 @@
 #include "validate/case_run.h"
 #include "validate/failure.h"
 #include "validate/heartbeat.h"
+#include "validate/tf32_probe.h"
 #include "validate/trial_run.h"
 
 namespace ampgate::validate {
@@ -84,7 +85,8 @@ Session make_session(const Json& plan, backends::Backend& backend) {
           backends::fields_json(backends::read_libtorch()),
           results::parse_rules(plan.at("rules").dump(), "plan, /rules"),
           plan.at("rules_sha256").get<std::string>(),
-          plan.at("seed").get<std::uint64_t>()};
+          plan.at("seed").get<std::uint64_t>(),
+          find_lowered_fp32(backend)};
 }
 
 void finish(const Trial& trial, const Json& body, EventWriter& events) {

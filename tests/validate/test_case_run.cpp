@@ -77,6 +77,22 @@ TEST(CaseRun, FaultyBaselineStopsTheCase) {
   EXPECT_TRUE(other.at("absent").contains("evidence"));
 }
 
+TEST(CaseRun, LoweredFp32ProductsMakeTheBaselineInvalid) {
+  const at::NoGradGuard no_grad;
+  CpuSession cpu;
+  cpu.session.lowered_fp32 = "matmul of 96 x 96 gives 1 for 1.00073242 x 1 (truncated to TF32, or to BF16)";
+  const cases::Case product = matmul_case(right);
+  CaseRun run(cpu.session, product, product.shape({8, 8, 8}), false);
+  const Json baseline = run.judge(precision::baseline());
+  EXPECT_EQ(baseline.at("verdict"), "baseline-invalid");
+  EXPECT_NE(baseline.at("reason").get<std::string>().find("truncated to TF32"), std::string::npos);
+  EXPECT_EQ(run.judge(precision::find("cast-bf16")).at("verdict"), "baseline-invalid");
+  // A case without products does not depend on it.
+  const cases::Case& softmax = cases::registry().find("softmax")->second;
+  CaseRun other(cpu.session, softmax, softmax.shape({7, 65}), false);
+  EXPECT_EQ(other.judge(precision::baseline()).at("verdict"), "pass");
+}
+
 TEST(CaseRun, UnwrittenOutputShowsThePoison) {
   const auto unwritten = [](State& state) -> Outputs {
     if (is_oracle(state)) return right(state);
