@@ -13,5 +13,6 @@ results::ExitCode resume(const Options& options);  // run, validate or bench wit
 results::ExitCode list(const Options& options);
 results::ExitCode devices(const Options& options);
 results::ExitCode reproduce(const Options& options);
+results::ExitCode selftest(const Options& options);
 
 }  // namespace ampgate::driver

@@ -28,6 +28,8 @@ ExitCode start(const driver::Options& options) {
       return driver::devices(options);
     case driver::Command::kReproduce:
       return driver::reproduce(options);
+    case driver::Command::kSelfTest:
+      return driver::selftest(options);
   }
   return ExitCode::kUsage;
 }

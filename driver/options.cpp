@@ -14,8 +14,9 @@ namespace ampgate::driver {
 namespace {
 
 const std::map<std::string, Command> kCommands{
-    {"run", Command::kRun},   {"validate", Command::kValidate}, {"bench", Command::kBench},
-    {"list", Command::kList}, {"devices", Command::kDevices},   {"reproduce", Command::kReproduce}};
+    {"run", Command::kRun},          {"validate", Command::kValidate}, {"bench", Command::kBench},
+    {"list", Command::kList},        {"devices", Command::kDevices},   {"reproduce", Command::kReproduce},
+    {"selftest", Command::kSelfTest}};
 
 constexpr auto kFooter =
     "Exit codes: 0 every required trial opened the gate and was measured; 1 one did not; 2 bad usage, or a "
@@ -57,11 +58,21 @@ void add_output(CLI::App& command, Options& options) {
   command.add_option("--worker", options.worker, "Worker folder: its name, or a path (AMPGATE_WORKER)");
 }
 
-void add_selection(CLI::App& command, Options& options) {
-  command.add_option("--suite", options.suite, "smoke, standard, large or examples")->capture_default_str();
+void add_case(CLI::App& command, Options& options) {
   command.add_option("--case", options.cases, "Only what this pattern names; may be repeated")
       ->type_name("GLOB")
       ->allow_extra_args(false);
+}
+
+void add_seed(CLI::App& command, Options& options) {
+  command.add_option("--seed", options.seed, "Seed of inputs and orders; default 1")
+      ->type_name("UINT")
+      ->check(seed_problem);
+}
+
+void add_selection(CLI::App& command, Options& options) {
+  command.add_option("--suite", options.suite, "smoke, standard, large or examples")->capture_default_str();
+  add_case(command, options);
   command.add_option("--precision", options.precisions, "Only these precisions, separated by commas")
       ->type_name("LIST")
       ->allow_extra_args(false);
@@ -75,9 +86,7 @@ void add_execution(CLI::App& command, Options& options) {
   command.add_option("--archive", options.archive, "Folder of records")
       ->type_name("DIR")
       ->capture_default_str();
-  command.add_option("--seed", options.seed, "Seed of inputs and orders; default 1")
-      ->type_name("UINT")
-      ->check(seed_problem);
+  add_seed(command, options);
   command.add_option("--threads", options.threads, "Threads of a worker; default: the CPUs it may use")
       ->check(CLI::Range(1, 4096));
   command.add_flag("--dry-run", options.dry_run,
@@ -173,8 +182,7 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   auto& bench = *app.add_subcommand("bench", "Measure what an earlier validation let through");
   auto* evidence =
       bench.add_option("--evidence", options.evidence, "The record of that validation")->type_name("RECORD");
-  bench.add_option("--case", options.cases, "Only what this pattern names; may be repeated")
-      ->allow_extra_args(false);
+  add_case(bench, options);
   bench.add_option("--precision", options.precisions, "Only these precisions")->allow_extra_args(false);
   add_execution(bench, options);
   add_measurement(bench, options);
@@ -192,6 +200,15 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   reproduce.add_option("trial", options.trial, "The trial's id: case/shape/precision")->required();
   reproduce.add_option("--device", options.device, "Another device than the record's");
   add_output(reproduce, options);
+
+  auto& selftest = *app.add_subcommand("selftest", "Does the detector catch faults put in on purpose?");
+  selftest.add_option("--device", options.device,
+                      "cpu, cuda:N or rocm:N; default: first accelerator, else cpu");
+  add_case(selftest, options);
+  add_seed(selftest, options);
+  selftest.add_flag("--deep", options.deep, "Every fault in every precision, and 200 seeds without a fault");
+  selftest.add_flag("--quiet", options.quiet, "Print only the answer");
+  add_output(selftest, options);
 
   for (auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
     refuse_empty_values(*command);

@@ -8,7 +8,7 @@
 
 namespace ampgate::driver {
 
-enum class Command { kRun, kValidate, kBench, kList, kDevices, kReproduce };
+enum class Command { kRun, kValidate, kBench, kList, kDevices, kReproduce, kSelfTest };
 
 struct Options {
   Command command = Command::kRun;
@@ -23,6 +23,7 @@ struct Options {
   std::optional<int> processes;  // absent: as the rules say
   double budget_s = 1800.0;      // with `precise`: when to stop measuring
   bool precise = false;
+  bool deep = false;  // selftest: every fault in every precision, and many seeds
   bool dry_run = false;
   bool json = false;
   bool quiet = false;

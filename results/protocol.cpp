@@ -21,7 +21,7 @@
 namespace ampgate::results {
 namespace {
 
-constexpr std::array<std::string_view, 4> kPhases{"validate", "repeat", "bench", "inspect"};
+constexpr std::array<std::string_view, 5> kPhases{"validate", "repeat", "bench", "inspect", "selftest"};
 
 int open_target(const std::string& target) {
   if (target == "-") return STDOUT_FILENO;
@@ -79,6 +79,13 @@ void check_bench(ObjectReader reader) {
   need_integer(reader, "first_block", 0);
 }
 
+void check_selftest(ObjectReader reader) {
+  bool deep = false;
+  reader.get("deep");
+  reader.read("deep", deep);
+  need_integer(reader, "clean_seeds", 0, 1'000'000);
+}
+
 void check_trial(ObjectReader reader, bool with_evidence) {
   for (const char* key : {"id", "case", "precision"}) need_string(reader, key);
   check_integers(reader, "shape", 0);
@@ -134,7 +141,7 @@ Json parse_plan(std::string_view text, const std::string& where) {
   }
   const std::string phase = need_string(reader, "phase");
   if (std::find(kPhases.begin(), kPhases.end(), phase) == kPhases.end()) {
-    reader.fail("phase", "'" + phase + "' is none of validate, repeat, bench, inspect");
+    reader.fail("phase", "'" + phase + "' is none of validate, repeat, bench, inspect, selftest");
   }
   for (const char* key : {"run_id", "build_id", "device", "rules_sha256"}) need_string(reader, key);
   need_integer(reader, "seed", 0);
@@ -142,6 +149,7 @@ Json parse_plan(std::string_view text, const std::string& where) {
   reader.object("rules");
   check_settings(reader.object("settings"));
   if (phase == "bench") check_bench(reader.object("bench"));
+  if (phase == "selftest") check_selftest(reader.object("selftest"));
 
   const Json& trials = reader.get("trials");
   if (!trials.is_array() || trials.empty()) reader.fail("trials", "must be an array of at least one trial");

@@ -124,6 +124,30 @@ double level_at_look(double level, int look) {
   return 1 - (1 - level) / (static_cast<double>(look) * (look + 1.0));
 }
 
+double rate_upper_limit(std::int64_t count, std::int64_t trials, double level) {
+  if (count < 0 || trials < 1 || count > trials || !(level > 0.0 && level < 1.0)) {
+    throw std::invalid_argument("a rate needs 0 <= count <= trials, a trial, and a level between 0 and 1");
+  }
+  if (count == trials) return 1.0;
+  const auto n = static_cast<double>(trials);
+  // P(at most `count` hits), falling in the rate.
+  const auto probability = [&](double rate) {
+    double sum = 0.0;
+    for (std::int64_t i = 0; i <= count; ++i) {
+      const auto k = static_cast<double>(i);
+      sum += std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) + k * std::log(rate) +
+                      (n - k) * std::log1p(-rate));
+    }
+    return sum;
+  };
+  double low = 0.0, high = 1.0;
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (low + high) / 2.0;
+    (probability(middle) > 1.0 - level ? low : high) = middle;
+  }
+  return high;
+}
+
 double relative_half_width(const Estimate& estimate) {
   if (!estimate.interval) return std::numeric_limits<double>::infinity();
   return (estimate.interval->high - estimate.interval->low) / 2 / estimate.value;

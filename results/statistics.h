@@ -49,6 +49,11 @@ Estimate paired_ratio(std::span<const Sample> numerator, std::span<const Sample>
 // looks once uses the full level. Throws std::invalid_argument.
 double level_at_look(double level, int look);
 
+// The largest rate that `count` hits in `trials` leave possible (Clopper and Pearson, one-sided): hits with a
+// rate above it give so few with a probability below 1 - level. No hit in n trials: about 3 / n at 0.95.
+// Throws std::invalid_argument unless 0 <= count <= trials, trials > 0 and 0 < level < 1.
+double rate_upper_limit(std::int64_t count, std::int64_t trials, double level);
+
 // Half of the interval's width over its value; infinity without an interval.
 double relative_half_width(const Estimate& estimate);
 

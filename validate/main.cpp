@@ -11,6 +11,7 @@
 #include "results/error.h"
 #include "results/protocol.h"
 #include "validate/manifest.h"
+#include "validate/selftest/selftest.h"
 #include "validate/worker.h"
 
 namespace {
@@ -20,7 +21,7 @@ using ampgate::results::ExitCode;
 
 constexpr std::string_view kUsage =
     "usage: ampgate-validate [--events FILE|-] < plan.json\n"
-    "       ampgate-validate manifest | devices\n"
+    "       ampgate-validate manifest | devices | faults\n"
     "       ampgate-validate --help\n";
 
 int fail(const std::string& what, const std::string& action, ExitCode code) {
@@ -39,6 +40,10 @@ int run(const std::vector<std::string>& arguments) {
   }
   if (arguments.size() == 1 && arguments[0] == "devices") {
     std::cout << ampgate::validate::devices().dump(1) << '\n';
+    return 0;
+  }
+  if (arguments.size() == 1 && arguments[0] == "faults") {
+    std::cout << ampgate::validate::selftest::table().dump(1) << '\n';
     return 0;
   }
   std::string target;

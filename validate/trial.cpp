@@ -67,6 +67,19 @@ Json precision_cost_json(const cases::Case& definition, const cases::Outputs& ou
   return worst;
 }
 
+// A bound is made for the type that came out, so a result in a 16-bit type that nobody asked for would be
+// judged by its wider bound. FP32 may come out of every precision: not everything is lowered.
+void check_types(const cases::Case& definition, const precision::Precision& precision,
+                 const cases::Outputs& outputs, Judgement& judgement) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto type = outputs[i].scalar_type();
+    if ((type != at::kHalf && type != at::kBFloat16) || type == precision.type) continue;
+    judgement.worsen(Verdict::kInaccurate, definition.outputs[i] + " is " + precision::type_name(type) +
+                                               ", which " + std::string(precision.name) +
+                                               " does not ask for");
+  }
+}
+
 void test_criterion(const CaseSetup& setup, const Criterion& criterion, const cases::Outputs& outputs,
                     Judgement& judgement) {
   const bool suspect_allowed = setup.session.rules.suspect_opens_gate;
@@ -118,6 +131,8 @@ Sample sample_with_strange_rows(const CaseSetup& setup, const cases::Outputs& ou
 Json output_checks(const CaseSetup& setup, const Criterion& criterion, const cases::Outputs& outputs,
                    const Judgement& judgement) {
   Json checks = Json::array();
+  // Phase 2 never runs the others, and a result of other sizes has no such positions.
+  if (!results::opens_gate(judgement.verdict, /*suspect_allowed=*/true)) return checks;
   const std::int64_t count = kCheckedPositions / std::ssize(outputs);
   for (std::size_t i = 0; i < criterion.bounds.size(); ++i) {
     const bool hard = judgement.verdict == Verdict::kSuspect && criterion.bounds[i].hard.defined();
@@ -150,6 +165,7 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
   Judgement& judgement = answer.judgement;
   judgement = criterion.judge(run.outputs);
   judgement.findings.insert(judgement.findings.end(), criterion.findings.begin(), criterion.findings.end());
+  check_types(definition, precision, run.outputs, judgement);
   test_criterion(setup, criterion, run.outputs, judgement);
   if (run.written.empty()) {
     judge_repetition(setup, criterion, observation, judgement);

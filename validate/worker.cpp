@@ -17,6 +17,7 @@
 #include "validate/case_run.h"
 #include "validate/failure.h"
 #include "validate/heartbeat.h"
+#include "validate/selftest/selftest.h"
 #include "validate/tf32_probe.h"
 #include "validate/trial_run.h"
 
@@ -134,6 +135,22 @@ void repeat(const Session& session, const std::vector<Trial>& trials, EventWrite
   }
 }
 
+// The trials of one case and shape stand together.
+void test_detector(const Session& session, const std::vector<Trial>& trials, const Json& extent,
+                   EventWriter& events) {
+  for (std::size_t begin = 0, end = 0; begin < trials.size(); begin = end) {
+    std::vector<const precision::Precision*> precisions;
+    for (; end < trials.size() && &trials[end].definition == &trials[begin].definition; ++end)
+      precisions.push_back(&trials[end].precision);
+    selftest::SelfTest test(session, trials[begin].definition, trials[begin].shape, precisions,
+                            {extent.at("deep").get<bool>(), extent.at("clean_seeds").get<int>()});
+    for (std::size_t i = begin; i < end; ++i) {
+      events.write("trial_started", {{"id", trials[i].id}});
+      finish(trials[i], test.judge(trials[i].precision), events);
+    }
+  }
+}
+
 }  // namespace
 
 void run_plan(const Json& plan, EventWriter& events) {
@@ -144,9 +161,10 @@ void run_plan(const Json& plan, EventWriter& events) {
                            "build again, so that driver and workers fit");
   }
   const auto phase = plan.at("phase").get<std::string>();
-  if (phase != "validate" && phase != "repeat") {
-    throw UsageError("plan: ampgate-validate knows the phases validate and repeat, not '" + phase + "'",
-                     "use ampgate-bench for the other phases");
+  if (phase != "validate" && phase != "repeat" && phase != "selftest") {
+    throw UsageError(
+        "plan: ampgate-validate knows the phases validate, repeat and selftest, not '" + phase + "'",
+        "use ampgate-bench for the other phases");
   }
   std::vector<Trial> trials;
   for (const auto& entry : plan.at("trials")) trials.push_back(read_trial(entry));
@@ -155,7 +173,11 @@ void run_plan(const Json& plan, EventWriter& events) {
   events.write("environment", backends::environment_json(*backend));
   {
     const Heartbeat heartbeat(events);
-    (phase == "validate" ? validate : repeat)(session, trials, events);
+    if (phase == "selftest") {
+      test_detector(session, trials, plan.at("selftest"), events);
+    } else {
+      (phase == "validate" ? validate : repeat)(session, trials, events);
+    }
   }
   events.write("done");
 }

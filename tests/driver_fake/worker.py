@@ -187,6 +187,51 @@ def inspect(plan: dict) -> None:
         )
 
 
+def fault(kind: str, expectation: str, outcome: str) -> dict:
+    return {
+        "kind": kind,
+        "operator": "matmul",
+        "type": "float32",
+        "expectation": expectation,
+        "reason": "" if expectation == "must-catch" else "nobody asked for it",
+        "outcome": outcome,
+        "caught_by": [{"input": "ordinary", "verdict": "inaccurate"}] if outcome == "caught" else [],
+        "why": "",
+        "peers": {"torch_testing": True, "one_percent": False, "k_over_100": False},
+    }
+
+
+def selftest(plan: dict) -> None:
+    for trial in plan["trials"]:
+        send("trial_started", id=trial["id"])
+        what = requested("selftest", trial["id"])
+        misbehave(what)
+        alarm = {"seed": 7, "verdict": "inaccurate", "reason": "too strict"}
+        answer = {
+            "faults": [
+                fault("flip-mantissa-1", "must-catch", "missed" if what == "miss" else "caught"),
+                fault("flip-mantissa-23", "may-miss", "broken" if what == "broken" else "missed"),
+                fault("bias-ignored", "must-catch", "not-put-in"),
+            ],
+            "clean": {
+                "trials": plan["selftest"]["clean_seeds"],
+                "false_alarms": 1 if what == "alarm" else 0,
+                "suspects": 0,
+                "examples": [alarm] if what == "alarm" else [],
+            },
+        }
+        shape = "x".join(map(str, trial["shape"]))
+        bad = {"verdict": "nonfinite", "reason": "NaN in a right result"}
+        send(
+            "trial_finished",
+            id=trial["id"],
+            case=trial["case"],
+            shape=shape,
+            precision=trial["precision"],
+            **(bad if what == "refuse" else {"verdict": "pass", "reason": "", **answer}),
+        )
+
+
 def manifest() -> dict:
     cases = [
         {
@@ -236,7 +281,8 @@ def main() -> None:
         send("trial_started", id="no/such/trial")
     if seen := os.environ.get("FAKE_ENVIRONMENT_TO"):
         Path(seen).write_text(json.dumps(dict(os.environ)))
-    {"validate": validate, "repeat": repeat, "bench": bench, "inspect": inspect}[plan["phase"]](plan)
+    phases = {"validate": validate, "repeat": repeat, "bench": bench, "inspect": inspect, "selftest": selftest}
+    phases[plan["phase"]](plan)
     send("done", **({"timed_ns": 80, "wall_ns": 100} if plan["phase"] == "bench" else {}))
 
 

@@ -596,3 +596,38 @@ def test_help_is_fast() -> None:
         subprocess.run([AMPGATE, "--help"], stdout=subprocess.DEVNULL, check=True)
         best = min(best, time.perf_counter() - begin)
     assert best <= 0.020
+
+
+@pytest.mark.parametrize(
+    ("do", "words"),
+    [
+        ("miss", "missed: flip-mantissa-1 in matmul/4x5x6/cast-fp16"),
+        ("alarm", "false alarm: matmul/4x5x6/cast-fp16 with seed 7: inaccurate: too strict"),
+        ("broken", "broken: flip-mantissa-23 in matmul/4x5x6/cast-fp16"),
+        ("refuse", "refused without a fault: matmul/4x5x6/cast-fp16: nonfinite"),
+        ("segv", "The worker did not finish: killed by SIGSEGV in matmul/4x5x6/cast-fp16"),
+        ("exit0", "The worker did not finish: exited without having answered"),
+    ],
+)
+def test_selftest_fails(worker: Path, do: str, words: str) -> None:
+    request = json.dumps([{"phase": "selftest", "id": CAST, "do": do}])
+    result = ampgate("selftest", "--worker", worker, env={"FAKE_WORKER": request})
+    assert result.code == 1, result.err
+    assert words in result.out
+    assert "FAILS" in result.out
+
+
+def test_selftest_passes(worker: Path) -> None:
+    result = ampgate("selftest", "--worker", worker, "--json", "--deep", "--case", "matmul")
+    assert result.code == 0, result.err
+    record = result.json()
+    assert [trial["case"] for trial in record["trials"]] == ["matmul"] * 5
+    summary = record["summary"]
+    assert summary["must_catch"] == {"faults": 5, "caught": 5, "torch_testing": 5, "one_percent": 0, "k_over_100": 0}
+    assert summary["may_miss"]["caught"] == 0
+    assert summary["clean"]["trials"] == 5 * 200
+    assert summary["clean"]["rate_upper_limit"] == pytest.approx(1 - 0.05 ** (1 / 1000), rel=1e-9)
+    text = ampgate("selftest", "--worker", worker).out
+    assert "flip-mantissa" in text
+    assert "10/10" in text
+    assert "The detector works." in text

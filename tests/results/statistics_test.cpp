@@ -222,5 +222,17 @@ TEST(Statistics, RefusesWhatIsNoMeasurement) {
   EXPECT_THROW(median_time(twice, 0.95, 1), std::invalid_argument);
 }
 
+// Clopper and Pearson's limits: closed for no hit, else from tables of the beta distribution.
+TEST(RateUpperLimit, ClopperPearson) {
+  EXPECT_NEAR(rate_upper_limit(0, 200, 0.95), 1.0 - std::pow(0.05, 1.0 / 200.0), 1e-12);
+  EXPECT_NEAR(rate_upper_limit(0, 26000, 0.95), 3.0 / 26000.0, 0.01 / 26000.0);
+  EXPECT_NEAR(rate_upper_limit(1, 10, 0.95), 0.394163, 1e-6);
+  EXPECT_NEAR(rate_upper_limit(5, 10, 0.95), 0.777559, 1e-6);
+  EXPECT_EQ(rate_upper_limit(10, 10, 0.95), 1.0);
+  EXPECT_THROW(rate_upper_limit(1, 0, 0.95), std::invalid_argument);
+  EXPECT_THROW(rate_upper_limit(-1, 5, 0.95), std::invalid_argument);
+  EXPECT_THROW(rate_upper_limit(1, 5, 1.0), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace ampgate::results

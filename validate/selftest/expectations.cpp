@@ -11,11 +11,10 @@ constexpr auto kMiss = Expectation::kMayMiss;
 constexpr auto kNot = Expectation::kNotApplicable;
 
 // Groups of operators. Exact-integer inputs (threshold 0) exist for those that only multiply and add.
-#define AMPGATE_PRODUCTS "matmul mm bmm linear addmm conv2d conv_transpose2d"
-constexpr std::string_view kProducts = AMPGATE_PRODUCTS;
-constexpr std::string_view kLinearSums = AMPGATE_PRODUCTS " sum mean cumsum";
-constexpr std::string_view kExactIntegers = AMPGATE_PRODUCTS " sum cumsum index_add embedding";
-#undef AMPGATE_PRODUCTS
+constexpr std::string_view kProducts = "matmul mm bmm linear addmm conv2d conv_transpose2d";
+constexpr std::string_view kLinearSums = "matmul mm bmm linear addmm conv2d conv_transpose2d sum mean cumsum";
+constexpr std::string_view kExactIntegers =
+    "matmul mm bmm linear addmm conv2d conv_transpose2d sum cumsum index_add embedding";
 constexpr std::string_view kAttention = "scaled_dot_product_attention";
 
 constexpr std::string_view kBelowE =
