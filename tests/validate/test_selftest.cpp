@@ -163,6 +163,9 @@ TEST(SelfTest, CatchesWhatMustBeCaughtInAMatmul) {
     std::int64_t must = 0;
     for (const auto& fault : body.at("faults")) {
       EXPECT_NE(fault.at("outcome"), "broken") << fault.dump();
+      if (fault.at("kind") == "all-zeros") {
+        EXPECT_EQ(fault.at("caught_by")[0].at("input"), "ordinary") << fault.dump();
+      }
       if (fault.at("expectation") != "must-catch" || fault.at("outcome") == "not-put-in") continue;
       EXPECT_EQ(fault.at("outcome"), "caught") << fault.dump();
       ++must;

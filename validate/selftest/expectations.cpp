@@ -137,7 +137,8 @@ void add_rounding(std::vector<Kind>& table) {
                     {"index_add", "fp16", kMiss, kOwnType},
                     {"cross_entropy_loss", "fp16", kMiss, kStoresSum},
                     {"*", "*", kMust}}});
-  table.push_back({"wrong-type", "the result comes in the other 16-bit type", "*", {{"*", "*", kMust}}});
+  table.push_back(
+      {"wrong-type", "the result comes in a 16-bit type that nobody asked for", "*", {{"*", "*", kMust}}});
   table.push_back({"wrong-shape", "the result has one dimension more", "*", {{"*", "*", kMust}}});
   table.push_back({"subnormals-flushed",
                    "subnormal operands and results are taken for 0",

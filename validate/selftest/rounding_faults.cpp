@@ -1,5 +1,6 @@
 // Wrong rounding, wrong types, wrong treatment of special values.
 #include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
 
 #include <cmath>
 
@@ -33,8 +34,13 @@ at::Tensor through_bf16(Call& call) {
   return call.right().to(at::kBFloat16).to(call.type());
 }
 
+// A type that neither the precision nor the operands ask for.
 at::Tensor wrong_type(Call& call) {
-  return call.right().to(call.type() == at::kBFloat16 ? at::kHalf : at::kBFloat16);
+  const auto device = call.right().device().type();
+  const bool bf16 =
+      call.type() == at::kBFloat16 || (at::autocast::is_autocast_enabled(device) &&
+                                       at::autocast::get_autocast_dtype(device) == at::kBFloat16);
+  return call.right().to(bf16 ? at::kHalf : at::kBFloat16);
 }
 
 at::Tensor flushed(const at::Tensor& tensor) {
