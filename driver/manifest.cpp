@@ -10,6 +10,8 @@ CaseInfo parse_case(const results::Json& json) {
   info.name = json.at("name").get<std::string>();
   info.model = json.value("model", false);
   info.dims = json.at("dims").get<std::vector<std::string>>();
+  info.outputs = json.at("outputs").get<std::vector<std::string>>();
+  info.quality = json.value("quality", std::vector<std::string>{});
   info.shape_prefix = json.value("shape_prefix", "");
   for (const auto& [suite, shapes] : json.at("suites").items()) {
     info.suites[suite] = shapes.get<std::vector<std::vector<std::int64_t>>>();

@@ -14,6 +14,8 @@ struct CaseInfo {
   std::string name;
   bool model = false;
   std::vector<std::string> dims;
+  std::vector<std::string> outputs;
+  std::vector<std::string> quality;  // what it is judged by on its data: "accuracy", "rmse"
   std::string shape_prefix;
   std::map<std::string, std::vector<std::vector<std::int64_t>>> suites;  // sizes in the order of `dims`
   std::map<std::string, std::string> unsupported;                        // precision: reason

@@ -11,6 +11,7 @@
 #include "driver/exit_code.h"
 #include "driver/interrupt.h"
 #include "driver/machine.h"
+#include "driver/previous_run.h"
 #include "driver/table.h"
 #include "results/record.h"
 
@@ -84,7 +85,10 @@ results::ExitCode complete(const Options& options, const WorkerFolder& folder, r
     Context context = make_context(journal, progress, folder);
     execute(context);
     Json record = results::build_record(context.data(), context.rules, utc_now());
+    for (const auto& note : compare_with_previous_run(record, context.rules, journal.path().parent_path()))
+      progress.say("ampgate: note: " + note);
     record["answer"] = answer(record);
+    if (auto words = relaxed_words(record); !words.empty()) record["answer"].push_back(std::move(words));
     const std::string text = results::seal(record);
     set_last_words("");
     journal.finish(text);

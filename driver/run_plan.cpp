@@ -7,8 +7,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "driver/case_rules.h"
 #include "driver/machine.h"
-#include "driver/names.h"
 #include "results/error.h"
 #include "results/journal.h"
 #include "results/record.h"
@@ -32,21 +32,6 @@ std::string reproducer(const Trial& trial, const RunPlan& plan, const Options& o
   return line;
 }
 
-// A limit for a case that is not there, or whose quality nobody judges, would be kept by every run.
-void check_cases(const std::string& key, const std::map<std::string, double>& limits, const std::string& file,
-                 const Manifest& manifest) {
-  std::vector<std::string> models;
-  for (const auto& info : manifest.cases) {
-    if (info.model) models.push_back(info.name);
-  }
-  for (const auto& [name, limit] : limits) {
-    if (std::find(models.begin(), models.end(), name) != models.end()) continue;
-    const auto pointer = Json::json_pointer("/" + key) / name;
-    throw results::FileError(file + "#" + pointer.to_string(), "no model is called '" + name + "'",
-                             suggest(name, models));
-  }
-}
-
 }  // namespace
 
 void load_rules(const Options& options, const Manifest& manifest, RunPlan& plan) {
@@ -58,8 +43,7 @@ void load_rules(const Options& options, const Manifest& manifest, RunPlan& plan)
   }
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   plan.rules = results::parse_rules(text, options.rules_file);
-  check_cases("minimum_accuracy", plan.rules.minimum_accuracy, options.rules_file, manifest);
-  check_cases("maximum_rmse", plan.rules.maximum_rmse, options.rules_file, manifest);
+  check_case_rules(plan.rules, manifest, options.rules_file);
   plan.rules_file = {{"name", options.rules_file}, {"sha256", results::sha256_hex(text)}};
 }
 

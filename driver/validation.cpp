@@ -1,5 +1,7 @@
 #include "driver/validation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -18,13 +20,18 @@ class Validation {
 
   void run() {
     close_invalid_baselines();
+    WorkerSetup workers = context_.workers;
+    workers.phase_deadline =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                           std::chrono::duration<double>(context_.rules.validation_limit_s));
     while (!pending().empty()) {
       const auto before = pending().size();
-      const Ending ending = run_worker(context_.workers, plan(), [this](const auto& name, const Json& event) {
+      const Ending ending = run_worker(workers, plan(), [this](const auto& name, const Json& event) {
         if (name == "environment") note_environment(context_, event);
         if (name == "trial_started") context_.progress.working_on(event.at("id").template get<std::string>());
         if (name == "trial_finished") accept(event);
       });
+      if (ending.phase_over) return close_all();
       blame(ending);
       close_invalid_baselines();
       respawns_.note(pending().size() < before, ending);
@@ -93,6 +100,14 @@ class Validation {
     const auto verdict = body.at("verdict").get<std::string>();
     context_.progress.advance(body.at("id").get<std::string>() + ": " + verdict,
                               verdict != "pass" && !is_needless(body));
+  }
+
+  void close_all() {
+    const std::string reason = fmt::format(
+        "the {} s that the rules give to the whole validation (validation_limit_s) ended before this "
+        "trial had its answer",
+        context_.rules.validation_limit_s);
+    for (const auto& trial : pending()) judge(trial, Verdict::kTimedOut, reason);
   }
 
   // Whose fault was it that the worker did not answer?

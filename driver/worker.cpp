@@ -142,20 +142,21 @@ Ending run_worker(const WorkerSetup& setup, const Json& plan, const EventSink& s
   Conversation conversation(setup, plan, sink);
   std::string line;
   for (;;) {
-    switch (process.next_line(line, conversation.deadline())) {
+    switch (process.next_line(line, std::min(conversation.deadline(), setup.phase_deadline))) {
       case Process::Got::kLine:
         conversation.take(line);
         break;
       case Process::Got::kTimeout:
         process.kill();
-        return {false, true, conversation.in_flight(), limit_words(setup), {}};
+        if (Clock::now() >= setup.phase_deadline) return {.phase_over = true};
+        return {.timed_out = true, .in_flight = conversation.in_flight(), .reason = limit_words(setup)};
       case Process::Got::kEnd: {
         const Exit exit = process.wait(duration_cast<milliseconds>(kExitLimit));
-        if (conversation.is_done() && exit.clean()) return {true, false, "", "", conversation.done()};
+        if (conversation.is_done() && exit.clean()) return {.answered = true, .done = conversation.done()};
         std::string reason = exit.words();
         if (exit.clean()) reason = "exited without having answered";
         if (conversation.is_done()) reason += " after it had answered";
-        return {false, false, conversation.in_flight(), reason, {}};
+        return {.in_flight = conversation.in_flight(), .reason = reason};
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "driver/child_environment.h"
+#include "driver/process.h"
 #include "driver/worker_folder.h"
 #include "results/json.h"
 
@@ -16,15 +17,17 @@ struct WorkerSetup {
   ChildEnvironment environment;
   std::filesystem::path log;
   double trial_limit_s = 120.0;
+  Clock::time_point phase_deadline = Clock::time_point::max();
 };
 
 // How a worker process ended. `answered`: it wrote `done` and exited with 0.
 struct Ending {
   bool answered = false;
   bool timed_out = false;
-  std::string in_flight;  // the trial that was started and got no event since; empty: none
-  std::string reason;     // why it did not answer, in words
-  results::Json done;     // the event `done`
+  bool phase_over = false;  // the phase's deadline passed: the trial in flight is not to blame
+  std::string in_flight{};  // the trial that was started and got no event since; empty: none
+  std::string reason{};     // why it did not answer, in words
+  results::Json done{};     // the event `done`
 };
 
 // Is called for `environment`, `trial_started`, `trial_finished` and `sample`; the trial is one of the plan.

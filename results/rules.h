@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 namespace ampgate::results {
 
 struct Rules {
+  static constexpr int kVersion = 1;
+
   std::string name = "default";
   // Patterns over trial precisions ("fp32", "autocast-*"): the run fails when such a trial has another
   // verdict than one that opens the gate.
@@ -28,10 +31,17 @@ struct Rules {
     double flip_deviations = 5.0;  // a flip is explained up to this many sd of the margin in the replay
   } bounds;
 
+  // Shares of the rows of one kind of input whose decision may change, by the kind of the change.
+  struct FlipLimits {
+    double flips = 1.0;  // of all kinds together
+    double explained = 1.0;
+    double tie_collapse = 1.0;
+    double defect = 0.0;
+  };
   struct Decisions {
-    std::string tie_rule = "lowest-index";  // or "reject"
-    double max_flips = 1.0;  // share of ordinary rows whose decision may change, explained flips included
-    double max_defects = 0.0;
+    std::string tie_rule = "lowest-index";  // one of tie_rules()
+    FlipLimits ordinary;
+    FlipLimits boundary;  // flips by design: explained ones say nothing about the trial
   } decisions;
 
   // By case: least accuracy (scores), largest RMSE (regression). A case in neither is not judged by quality.
@@ -40,7 +50,19 @@ struct Rules {
   double maximum_accuracy_loss = 0.005;  // against the FP32 baseline of the same run
   double maximum_rmse_ratio = 1.05;      // trial's RMSE over the baseline's
 
-  double trial_limit_s = 120.0;  // silence after trial_started that makes a trial timed-out
+  // What an output must keep beside its own criterion. A limit that is absent is not looked at.
+  struct OutputRule {
+    // Kernel error over its bound. Below 1 stricter than the bound; above 1 what lies between is `suspect`.
+    std::optional<double> max_margin;
+    std::optional<double> max_relative_rms;  // of the difference to the FP32 baseline
+    std::optional<double> max_abs_error;     // against the FP32 baseline
+    std::string ignore;                      // why the output is not judged; empty: it is
+  };
+  // By "case/output", or by "case" for those of its outputs that have no rule of their own.
+  std::map<std::string, OutputRule> outputs;
+
+  double trial_limit_s = 120.0;         // silence after trial_started that makes a trial timed-out
+  double validation_limit_s = 86400.0;  // what phase 1 has not judged by then is timed-out
 
   struct Measurement {
     int processes = 3;
@@ -60,5 +82,13 @@ Json to_json(const Rules& rules);
 
 // Does a pattern of `required` match? `*` stands for any characters.
 bool is_required(const Rules& rules, std::string_view precision);
+
+// The rule for an output: its own, else its case's; null when there is neither.
+const Rules::OutputRule* output_rule(const Rules& rules, const std::string& case_name,
+                                     const std::string& output);
+
+// What a rules file may say about equal scores, and the precisions that it may name.
+const std::vector<std::string>& tie_rules();
+const std::vector<std::string>& known_precisions();
 
 }  // namespace ampgate::results

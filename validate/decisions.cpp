@@ -148,7 +148,7 @@ void judge_flips(const results::Rules& rules, const std::vector<Flip>& flips, st
   const auto share = [rows](std::int64_t number) {
     return static_cast<double>(number) / static_cast<double>(rows);
   };
-  if (share(counts.defects) > rules.decisions.max_defects) {
+  if (share(counts.defects) > (boundary ? rules.decisions.boundary : rules.decisions.ordinary).defect) {
     const auto worst =
         std::find_if(flips.begin(), flips.end(), [](const Flip& f) { return f.cls == FlipClass::kDefect; });
     judgement.worsen(Verdict::kDecisionChanged,
@@ -156,11 +156,12 @@ void judge_flips(const results::Rules& rules, const std::vector<Flip>& flips, st
                          where + " changed without rounding explaining it; row " +
                          std::to_string(worst->row) + " went from " + std::to_string(worst->from) + " to " +
                          std::to_string(worst->to) + " over a margin of " + text(worst->baseline_margin) +
-                         ", allowed share " + text(rules.decisions.max_defects));
-  } else if (!boundary && share(counts.flips) > rules.decisions.max_flips) {
+                         ", allowed share " +
+                         text((boundary ? rules.decisions.boundary : rules.decisions.ordinary).defect));
+  } else if (!boundary && share(counts.flips) > rules.decisions.ordinary.flips) {
     judgement.worsen(Verdict::kDecisionChanged,
                      std::to_string(counts.flips) + " of " + std::to_string(rows) + " decisions on " + where +
-                         " changed; the rules allow a share of " + text(rules.decisions.max_flips));
+                         " changed; the rules allow a share of " + text(rules.decisions.ordinary.flips));
   }
 }
 

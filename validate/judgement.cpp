@@ -26,4 +26,9 @@ void Judgement::worsen(Verdict other, std::string why) {
   reason = std::move(why);
 }
 
+void Judgement::add(const Judgement& part) {
+  worsen(part.verdict, part.reason);
+  findings.insert(findings.end(), part.findings.begin(), part.findings.end());
+}
+
 }  // namespace ampgate::validate

@@ -25,6 +25,9 @@ struct Judgement {
 
   // Takes over a verdict that weighs more than the one so far; of equal ones the first stays.
   void worsen(results::Verdict other, std::string why);
+
+  // Takes over verdict, reason and findings of a part (one output), as `worsen` does; not its numbers.
+  void add(const Judgement& part);
 };
 
 }  // namespace ampgate::validate

@@ -25,18 +25,25 @@ std::string libtorch_version() {
          std::to_string(TORCH_VERSION_PATCH);
 }
 
+// What the case's answers are judged by on its data. Facts depend on a shape, this does not.
+Json quality_of(const cases::Case& definition) {
+  Json quality = Json::array();
+  if (definition.suites.empty() || definition.suites.front().shapes.empty()) return quality;
+  const cases::Facts facts = definition.facts(definition.shape(definition.suites.front().shapes.front()));
+  if (facts.decisions && !facts.decisions->labels.empty()) quality.push_back("accuracy");
+  if (!facts.targets.empty()) quality.push_back("rmse");
+  return quality;
+}
+
 Json case_entry(const cases::Case& definition) {
   Json suites = Json::object();
   for (const auto& suite : definition.suites) suites[suite.suite] = suite.shapes;
   Json unsupported = Json::object();
   for (const auto& [precision, reason] : definition.unsupported) unsupported[precision] = reason;
-  return {{"name", definition.name},
-          {"model", definition.model},
-          {"dims", definition.dims},
-          {"shape_prefix", definition.shape_prefix},
-          {"suites", std::move(suites)},
-          {"outputs", definition.outputs},
-          {"unsupported", std::move(unsupported)}};
+  return {{"name", definition.name},           {"model", definition.model},
+          {"dims", definition.dims},           {"shape_prefix", definition.shape_prefix},
+          {"suites", std::move(suites)},       {"outputs", definition.outputs},
+          {"quality", quality_of(definition)}, {"unsupported", std::move(unsupported)}};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "validate/compare.h"
 #include "validate/comparison_json.h"
+#include "validate/output_rules.h"
 #include "validate/text.h"
 
 namespace ampgate::validate {
@@ -31,6 +32,8 @@ Judgement judge_model(const results::Rules& rules, const cases::Case& definition
   Judgement judgement;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = definition.outputs[i];
+    if (!why_ignored(rules, definition.name, name).empty()) continue;
+    Judgement own;
     const Comparison comparison = compare(outputs[i], oracle[i], replay_bound(prediction, i), rules);
     const double limit = rules.bounds.model_ratio * prediction.rms[i];
     const double margin = comparison.rms_error == 0.0 ? 0.0 : comparison.rms_error / limit;
@@ -38,17 +41,19 @@ Judgement judge_model(const results::Rules& rules, const cases::Case& definition
     const std::string place = name + text(comparison.position) + " is " + text(comparison.actual) +
                               " where the oracle gives " + text(comparison.expected);
     if (!comparison.problem.empty()) {
-      judgement.worsen(Verdict::kInaccurate, name + " cannot be compared: " + comparison.problem);
+      own.worsen(Verdict::kInaccurate, name + " cannot be compared: " + comparison.problem);
     } else if (masks > 0) {
-      judgement.worsen(Verdict::kNonfinite, place + ": NaN or infinity differs from the rounded oracle; " +
-                                                std::to_string(masks) + " of " +
-                                                std::to_string(comparison.elements) + " elements differ");
+      own.worsen(Verdict::kNonfinite, place + ": NaN or infinity differs from the rounded oracle; " +
+                                          std::to_string(masks) + " of " +
+                                          std::to_string(comparison.elements) + " elements differ");
     } else if (!(margin <= 1.0)) {
-      judgement.worsen(Verdict::kInaccurate,
-                       name + ": RMS error " + text(comparison.rms_error) + " is more than " +
-                           text(rules.bounds.model_ratio) + " times the " + text(prediction.rms[i]) +
-                           " that the replay with random rounding predicts; worst: " + place);
+      own.worsen(Verdict::kInaccurate, name + ": RMS error " + text(comparison.rms_error) + " is more than " +
+                                           text(rules.bounds.model_ratio) + " times the " +
+                                           text(prediction.rms[i]) +
+                                           " that the replay with random rounding predicts; worst: " + place);
     }
+    judge_margin(rules, definition.name, name, margin, own);
+    judgement.add(own);
     if (!judgement.kernel_error.empty() && !(margin > judgement.margin)) continue;
     judgement.margin = margin;
     judgement.kernel_error = {{"criterion", kCriterion},

@@ -3,6 +3,7 @@
 #include "precision/formats.h"
 #include "validate/compare.h"
 #include "validate/comparison_json.h"
+#include "validate/output_rules.h"
 #include "validate/text.h"
 
 namespace ampgate::validate {
@@ -110,18 +111,23 @@ Judgement judge_operator(const results::Rules& rules, const cases::Case& definit
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Reference& reference = *references[i];
     const std::string& name = definition.outputs[i];
+    if (!why_ignored(rules, definition.name, name).empty()) continue;
+    Judgement own;
     if (reference.bounds.empty()) {
       const ErrorRatio ratio = error_ratio(outputs[i], reference.oracle[i]);
-      judge_ratio(rules, name, ratio, judgement);
-      const double margin = ratio.ratio / rules.bounds.error_ratio;
-      keep_worst(margin, ratio_json(name, ratio, outputs[i].numel(), margin));
+      judge_ratio(rules, name, ratio, own);
+      own.margin = ratio.ratio / rules.bounds.error_ratio;
+      keep_worst(own.margin, ratio_json(name, ratio, outputs[i].numel(), own.margin));
     } else {
       const Bound& bound = reference.bounds[i];
       Comparison comparison = compare(outputs[i], reference.oracle[i], bound, rules);
       comparison.position = reference.sample.whole_position(std::move(comparison.position));
-      judge_bound(name, outputs[i].scalar_type(), comparison, bound, judgement);
-      keep_worst(comparison.margin, bounded_json(name, comparison, bound));
+      judge_bound(name, outputs[i].scalar_type(), comparison, bound, own);
+      own.margin = comparison.margin;
+      keep_worst(own.margin, bounded_json(name, comparison, bound));
     }
+    judge_margin(rules, definition.name, name, own.margin, own);
+    judgement.add(own);
   }
   return judgement;
 }

@@ -1,11 +1,14 @@
 #include "validate/trial.h"
 
+#include <ATen/ops/empty.h>
+
 #include "cases/execute.h"
 #include "precision/formats.h"
 #include "validate/compare.h"
 #include "validate/criterion.h"
 #include "validate/evidence.h"
 #include "validate/mutants.h"
+#include "validate/output_rules.h"
 #include "validate/strange.h"
 #include "validate/text.h"
 #include "validate/trial_run.h"
@@ -43,12 +46,14 @@ Json cost_json(const std::string& output, const Cost& cost) {
 
 // Precision cost of the output that it hits most. A value that only this precision loses to infinity makes
 // the result unusable, however right the kernel is.
-Json precision_cost_json(const cases::Case& definition, const cases::Outputs& outputs,
-                         const cases::Outputs& baseline, Judgement& judgement) {
+Json precision_cost_json(const results::Rules& rules, const cases::Case& definition,
+                         const cases::Outputs& outputs, const cases::Outputs& baseline,
+                         Judgement& judgement) {
   Json worst;
   double largest = -1.0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = definition.outputs[i];
+    if (!why_ignored(rules, definition.name, name).empty()) continue;
     const Cost cost = precision_cost(outputs[i], baseline[i]);
     const std::int64_t masks = cost.nan_mismatch + cost.inf_mismatch;
     if (!cost.problem.empty()) {
@@ -59,6 +64,7 @@ Json precision_cost_json(const cases::Case& definition, const cases::Outputs& ou
                        std::to_string(masks) + " of " + std::to_string(cost.elements) + " elements of " +
                            name + " are NaN or infinite where the FP32 baseline is not, or the reverse");
     }
+    judge_cost(rules, definition.name, name, cost, judgement);
     if (cost.relative_rms_error > largest) {
       largest = cost.relative_rms_error;
       worst = cost_json(name, cost);
@@ -80,13 +86,20 @@ void check_types(const cases::Case& definition, const precision::Precision& prec
   }
 }
 
+bool is_ignored(const CaseSetup& setup, std::size_t output) {
+  return !why_ignored(setup.session.rules, setup.definition.name, setup.definition.outputs[output]).empty();
+}
+
 void test_criterion(const CaseSetup& setup, const Criterion& criterion, const cases::Outputs& outputs,
                     Judgement& judgement) {
   const bool suspect_allowed = setup.session.rules.suspect_opens_gate;
   if (!results::opens_gate(judgement.verdict, suspect_allowed)) return;
   cases::Outputs rounded;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    rounded.push_back(precision::round_tensor(criterion.oracle[i], outputs[i].scalar_type()));
+    // An output that nobody looks at has no mutants.
+    rounded.push_back(is_ignored(setup, i)
+                          ? at::empty({0})
+                          : precision::round_tensor(criterion.oracle[i], outputs[i].scalar_type()));
   }
   const std::string survivor = surviving_mutant(rounded, setup.definition, [&](const cases::Outputs& mutant) {
     return results::opens_gate(criterion.judge_part(mutant).verdict, suspect_allowed);
@@ -128,6 +141,18 @@ Sample sample_with_strange_rows(const CaseSetup& setup, const cases::Outputs& ou
   return setup.sample.with(elements);
 }
 
+// The outputs that neither phase looks at, and why.
+Json unchecked_outputs(const CaseSetup& setup, Judgement& judgement) {
+  Json outputs = Json::object();
+  for (const auto& name : setup.definition.outputs) {
+    const std::string reason = why_ignored(setup.session.rules, setup.definition.name, name);
+    if (reason.empty()) continue;
+    outputs[name] = reason;
+    judgement.findings.push_back({"ordinary", "ignored", "the rules ignore output " + name + ": " + reason});
+  }
+  return outputs;
+}
+
 Json output_checks(const CaseSetup& setup, const Criterion& criterion, const cases::Outputs& outputs,
                    const Judgement& judgement) {
   Json checks = Json::array();
@@ -135,6 +160,7 @@ Json output_checks(const CaseSetup& setup, const Criterion& criterion, const cas
   if (!results::opens_gate(judgement.verdict, /*suspect_allowed=*/true)) return checks;
   const std::int64_t count = kCheckedPositions / std::ssize(outputs);
   for (std::size_t i = 0; i < criterion.bounds.size(); ++i) {
+    if (is_ignored(setup, i)) continue;
     const bool hard = judgement.verdict == Verdict::kSuspect && criterion.bounds[i].hard.defined();
     checks.push_back(output_check(setup.definition.outputs[i], criterion.oracle[i], criterion.bounds[i],
                                   outputs[i], criterion.sample, count, setup.session.seed, hard));
@@ -177,7 +203,8 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
   Json accuracy{{"kernel_error", judgement.kernel_error}};
   Json absent = Json::object();
   if (baseline != nullptr) {
-    accuracy["precision_cost"] = precision_cost_json(definition, run.outputs, *baseline, judgement);
+    accuracy["precision_cost"] =
+        precision_cost_json(session.rules, definition, run.outputs, *baseline, judgement);
   } else {
     absent["precision_cost"] = "this is the baseline";
   }
@@ -201,6 +228,8 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
   body["evidence"] = evidence(session, definition, setup.shape, precision, setup.digests, run);
   body["evidence"]["operators"] = body["operators"];
   body["evidence"]["checks"] = output_checks(setup, criterion, run.outputs, judgement);
+  if (Json unchecked = unchecked_outputs(setup, judgement); !unchecked.empty())
+    body["evidence"]["unchecked"] = std::move(unchecked);
   answer.outputs = std::move(run.outputs);
   return answer;
 }

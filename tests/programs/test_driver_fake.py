@@ -328,7 +328,7 @@ def test_resume_refuses_what_was_altered(worker: Path, archive: Path) -> None:
     for old, new, line in (
         ('"verdict":"pass"', '"verdict":"suspect"', "line 3"),
         ('"seed":1', '"seed":2', "line 1"),
-        ('"max_defects":0.0', '"max_defects":1.0', "line 1"),
+        ('"defect":0.0', '"defect":1.0', "line 1"),
         ('/cast-fp16"', '/cast-bf16"', "line 1"),
     ):
         journal.write_text(good.replace(old, new, 1))
@@ -336,7 +336,7 @@ def test_resume_refuses_what_was_altered(worker: Path, archive: Path) -> None:
         assert result.code == 2, result.err
         assert f"{line}: altered" in result.err
     # Even where the line fits itself, plan and rules must fit the digests that evidence refers to.
-    for old, new, part in (('"seed":1', '"seed":2', "plan"), ('"max_defects":0.0', '"max_defects":1.0', "rules")):
+    for old, new, part in (('"seed":1', '"seed":2', "plan"), ('"defect":0.0', '"defect":1.0', "rules")):
         journal.write_text(sealed([json.loads(line) for line in good.replace(old, new, 1).splitlines()]))
         result = run_resume(journal)
         assert result.code == 2, result.err
@@ -572,20 +572,29 @@ def test_largest_seed(worker: Path, archive: Path) -> None:
         ('{"required": ["cast-fp61"]}', ["#/required: ", "cast-fp16"]),
         ('{"required": []}', ["#/required: ", "empty"]),
         ('{"minimum_accuracy": {"digits": 0.9}}', ["#/minimum_accuracy/digits: ", "digits_net"]),
-        ('{"maximum_rmse": {"matmul": 0.9}}', ["#/maximum_rmse/matmul: ", "digits_net"]),
+        ('{"maximum_rmse": {"digits_net": 0.9}}', ["#/maximum_rmse/digits_net: ", "no case here has"]),
+        ('{"minimum_accuracy": {"matmul": 0.9}}', ["#/minimum_accuracy/matmul: ", "digits_net"]),
+        ('{"outputs": {"net": {"max_margin": 1}}}', ["#/outputs/net: ", "digits_net"]),
+        ('{"outputs": {"digits_net/aux": {"max_margin": 1}}}', ["#/outputs/digits_net~1aux: ", "aux.0"]),
+        (
+            '{"outputs": {"digits_net": {"ignore": "x"}, "digits_net/aux.0": {"ignore": "y"}}}',
+            ["#/outputs/digits_net: ", "every output"],
+        ),
     ],
 )
 def test_rules_that_nothing_can_meet(worker: Path, archive: Path, tmp_path: Path, text: str, words: list[str]) -> None:
     folder = shutil.copytree(worker, tmp_path / "worker")
     manifest = json.loads((folder / "cases.json").read_text())
-    manifest["cases"].append({**manifest["cases"][0], "name": "digits_net", "model": True})
+    net = {"name": "digits_net", "model": True, "outputs": ["scores", "aux.0"], "quality": ["accuracy"]}
+    manifest["cases"].append(manifest["cases"][0] | net)
     (folder / "cases.json").write_text(json.dumps(manifest))
     rules = tmp_path / "rules.json"
     rules.write_text(text)
     result = run(folder, archive, "--dry-run", "--rules", rules)
     assert result.code == 2, result.out + result.err
     assert all(word in result.err for word in words), result.err
-    rules.write_text('{"minimum_accuracy": {"digits_net": 0.9}, "required": ["islands-*"]}')
+    ignored = '"outputs": {"digits_net/aux.0": {"ignore": "scratch"}}'
+    rules.write_text(f'{{"minimum_accuracy": {{"digits_net": 0.9}}, "required": ["islands-*"], {ignored}}}')
     assert run(folder, archive, "--dry-run", "--rules", rules).code == 0
 
 

@@ -37,9 +37,12 @@ TEST(Rules, EveryKeyIsReadBack) {
   const std::string text =
       R"({"ampgate_rules":1,"name":"mine","required":["fp32"],"unsupported_fails":true,"suspect_opens_gate":false,)"
       R"("bounds":{"lambda":5.0,"c":6.0,"ill_conditioned":0.25,"error_ratio":3.0,"model_ratio":4.0,"replay_runs":20,)"
-      R"("flip_deviations":6.0},"decisions":{"tie_rule":"reject","max_flips":0.5,"max_defects":0.25},)"
+      R"("flip_deviations":6.0},"decisions":{"tie_rule":"reject","ordinary":{"flips":0.5,"explained":0.4,"tie_collapse":0.3,"defect":0.25},)"
+      R"("boundary":{"flips":0.9,"explained":0.8,"tie_collapse":0.7,"defect":0.1}},)"
       R"("minimum_accuracy":{"digits_classifier":0.9},"maximum_rmse":{"mlp_regressor":0.1},)"
-      R"("maximum_accuracy_loss":0.01,"maximum_rmse_ratio":1.5,"trial_limit_s":60.0,)"
+      R"("maximum_accuracy_loss":0.01,"maximum_rmse_ratio":1.5,)"
+      R"("outputs":{"net":{"ignore":"scratch"},"net/scores":{"max_margin":0.5,"max_relative_rms":0.01,"max_abs_error":0.1}},)"
+      R"("trial_limit_s":60.0,"validation_limit_s":3600.0,)"
       R"("measurement":{"processes":5,"min_blocks":40,"cell_time_ms":20.0,"interval_level":0.99,"tolerance":0.02}})";
   EXPECT_EQ(to_json(parse_rules(text, "r")).dump(), text);
 }
@@ -66,8 +69,18 @@ TEST(Rules, ValuesOutOfRange) {
   expect_problem(R"({"bounds":{"lambda":0}})", "/bounds/lambda", "must lie between");
   expect_problem(R"({"bounds":{"lambda":-4}})", "/bounds/lambda", "is -4");
   expect_problem(R"({"trial_limit_s":0})", "/trial_limit_s", "must lie between");
-  expect_problem(R"({"decisions":{"max_flips":1.5}})", "/decisions/max_flips", "between 0 and 1");
+  expect_problem(R"({"decisions":{"ordinary":{"flips":1.5}}})", "/decisions/ordinary/flips",
+                 "between 0 and 1");
+  expect_problem(R"({"decisions":{"boundary":{"explained":-0.1}}})", "/decisions/boundary/explained",
+                 "between 0 and 1");
   expect_problem(R"({"decisions":{"tie_rule":"first"}})", "/decisions/tie_rule", "lowest-index");
+  expect_problem(R"({"outputs":{"a/b":{"max_margin":0}}})", "/outputs/a~1b/max_margin", "must lie between");
+  expect_problem(R"({"outputs":{"a":{"max_abs_error":-1}}})", "/outputs/a/max_abs_error", "is -1");
+  expect_problem(R"({"outputs":{"a":{"max_relative_rms":"nan"}}})", "/outputs/a/max_relative_rms",
+                 "must be a number");
+  expect_problem(R"({"outputs":{"a":{}}})", "/outputs/a", "holds no criterion");
+  expect_problem(R"({"outputs":{"a":{"ignore":" "}}})", "/outputs/a/ignore", "needs the reason");
+  expect_problem(R"({"validation_limit_s":0})", "/validation_limit_s", "must lie between");
   expect_problem(R"({"measurement":{"interval_level":1}})", "/measurement/interval_level",
                  "must lie between");
   expect_problem(R"({"measurement":{"min_blocks":5}})", "/measurement/min_blocks", "between 6 and");
@@ -78,12 +91,12 @@ TEST(Rules, ValuesOutOfRange) {
 }
 
 TEST(Rules, ContradictionsAndOtherVersions) {
-  expect_problem(R"({"decisions":{"max_flips":0.1,"max_defects":0.2}})", "/decisions/max_defects",
-                 "max_flips");
+  expect_problem(R"({"decisions":{"ordinary":{"flips":0.1,"defect":0.2}}})", "/decisions/ordinary/defect",
+                 "contradicts flips");
+  expect_problem(R"({"outputs":{"a":{"ignore":"why","max_margin":1}}})", "/outputs/a/ignore", "contradicts");
   expect_problem(R"({"measurement":{"processes":21}})", "/measurement/min_blocks", "contradicts processes");
   expect_problem(R"({"trial_limit_s":0.01})", "/trial_limit_s", "cell_time_ms");
   expect_problem(R"({"measurement":{"cell_time_ms":120000}})", "/trial_limit_s", "cell_time_ms");
-  expect_problem(R"({"minimum_accuracy":{"a":0.5},"maximum_rmse":{"a":1}})", "/maximum_rmse", "'a'");
   expect_problem(R"({"required":["fp32","FP16"]})", "/required", "'FP16'");
   expect_problem(R"({"required":["fp32","fp32"]})", "/required", "twice");
   expect_problem(R"({"ampgate_rules":2})", "/ampgate_rules", "newer");
@@ -115,6 +128,15 @@ TEST(Rules, PatternsOfRequired) {
   EXPECT_FALSE(is_required(middle, "autocast-bf16x"));
   middle.required = {};
   EXPECT_FALSE(is_required(middle, "fp32"));
+}
+
+TEST(Rules, AnOutputsOwnRuleTakesThePlaceOfItsCases) {
+  const Rules rules =
+      parse_rules(R"({"outputs":{"net":{"max_abs_error":1},"net/aux.0":{"max_margin":0.5}}})", "r");
+  EXPECT_EQ(output_rule(rules, "net", "scores")->max_abs_error, 1.0);
+  EXPECT_FALSE(output_rule(rules, "net", "aux.0")->max_abs_error.has_value());
+  EXPECT_EQ(output_rule(rules, "net", "aux.0")->max_margin, 0.5);
+  EXPECT_EQ(output_rule(rules, "other", "scores"), nullptr);
 }
 
 TEST(Rules, TheDigestIgnoresLayoutButNoValue) {

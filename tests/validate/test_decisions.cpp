@@ -60,7 +60,7 @@ TEST(Flips, TieCollapseIsApartButDoesNotHideADefect) {
 
 TEST(Flips, DefectsDecideEverywhereFlipsOnOrdinaryInputsOnly) {
   results::Rules rules;
-  rules.decisions.max_flips = 0.1;
+  rules.decisions.ordinary.flips = 0.1;
   const std::vector<Flip> explained{{0, 1, 2, 0.01, FlipClass::kExplained}};
   Judgement judgement;
   judge_flips(rules, explained, 5, true, "boundary inputs", judgement);
