@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cases/bound_spec.h"
+#include "cases/decisions.h"
 
 namespace ampgate::cases {
 
@@ -50,12 +51,6 @@ using Outputs = c10::SmallVector<at::Tensor, 2>;
 // What the outputs of a case mean.
 enum class Meaning { kValues, kScores, kRegression };
 
-// Scores (N, classes) of output `output`; the decision is the argmax of a row, ties by the rules.
-struct Decisions {
-  std::size_t output = 0;
-  std::string labels;  // name of the int64 input that holds the right classes (N), never read by `run`
-};
-
 // Slicing all `operands` together slices every output along `output_dim`, and each slice can be computed
 // alone: rows of a matrix product, elements of a pointwise function, images of a batch.
 struct IndependentAxis {
@@ -67,8 +62,9 @@ struct Facts {
   double flops = 0.0;  // of one run, a multiply-add counts two; 0: does not say
   BoundSpec bound{};
   Meaning meaning = Meaning::kValues;
-  std::optional<Decisions> decisions{};  // with Meaning::kScores
-  std::string targets{};                 // Meaning::kRegression: name of the input with the right values
+  std::optional<Decisions> decisions{};  // about one output; the others may mean something else
+  std::string targets{};                 // name of the input with the right values of output `target_output`
+  std::size_t target_output = 0;
   std::map<std::size_t, double>
       elements_read{};                   // tensors that a run reads only in part (embedding): elements read
   std::string domain = "finite inputs";  // for which inputs the bound holds, in words

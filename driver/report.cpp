@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "driver/answer.h"
+#include "driver/changed_decisions.h"
 #include "driver/execute.h"
 #include "driver/exit_code.h"
 #include "driver/interrupt.h"
@@ -70,6 +71,11 @@ void print_record(const Options& options, const std::string& text, const std::st
     fmt::print("\n{}\n", table(record, wants_colour(STDOUT_FILENO)));
     if (const auto lines = findings(record); !lines.empty()) {
       fmt::print("Findings (on edge inputs; they refuse nothing):\n");
+      print_lines(lines, "  ");
+      fmt::print("\n");
+    }
+    if (const auto lines = changed_decisions(record); !lines.empty()) {
+      fmt::print("Decisions that changed against FP32 (fp32: against FP64):\n");
       print_lines(lines, "  ");
       fmt::print("\n");
     }

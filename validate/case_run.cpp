@@ -4,9 +4,11 @@
 #include <chrono>
 #include <set>
 
+#include "validate/case_fault.h"
 #include "validate/edge_inputs.h"
 #include "validate/failure.h"
 #include "validate/islands/island_search.h"
+#include "validate/returned.h"
 
 namespace ampgate::validate {
 
@@ -33,8 +35,11 @@ TrialAnswer guarded(const std::function<TrialAnswer()>& make) {
   const auto failure = catch_failure([&] {
     try {
       answer = make();
-    } catch (const InputError& error) {
-      answer = without_numbers(Verdict::kBaselineInvalid, error.what());
+    } catch (const CaseFault& error) {
+      answer = without_numbers(Verdict::kBaselineInvalid,
+                               std::string("the case itself is at fault: ") + error.what());
+    } catch (const OutputError& error) {
+      answer = without_numbers(Verdict::kInaccurate, error.what());
     }
   });
   return failure ? without_numbers(failure->verdict, failure->reason) : answer;

@@ -1,7 +1,6 @@
 // A case in one shape, made and checked once for all its precisions.
 #pragma once
 
-#include <stdexcept>
 #include <string>
 
 #include "cases/case.h"
@@ -11,15 +10,9 @@
 
 namespace ampgate::validate {
 
-// An ordinary input is not one: no trial of the case can be judged on it.
-class InputError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 struct CaseSetup {
-  // Makes the ordinary inputs and the oracle. Throws InputError that names tensor and position when an input
-  // is not finite, and what the case throws.
+  // Makes the ordinary inputs and the oracle. Throws CaseFault when an input or the oracle's output is not
+  // finite, with tensor and position, or labels and targets do not fit; and what the case throws.
   CaseSetup(const Session& session, const cases::Case& definition, cases::Shape shape);
   CaseSetup(const CaseSetup&) = delete;
   CaseSetup& operator=(const CaseSetup&) = delete;

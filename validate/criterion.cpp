@@ -14,7 +14,7 @@ Criterion operator_criterion(const results::Rules& rules, const cases::Case& def
   criterion.sample = sample;
   std::vector<const Reference*> by_output;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Reference& reference = references.get(prepared, precision, outputs[i].scalar_type(), sample);
+    const Reference& reference = references.get(prepared, precision, judged_type(outputs, i), sample);
     by_output.push_back(&reference);
     criterion.oracle.push_back(reference.oracle[i]);
     if (!reference.bounds.empty()) criterion.bounds.push_back(reference.bounds[i]);
@@ -47,7 +47,8 @@ Criterion model_criterion(const results::Rules& rules, const cases::Case& defini
   Criterion criterion{{}, {}, oracle, {}, {}, {}};
   for (std::size_t i = 0; i < oracle.size(); ++i) criterion.bounds.push_back(replay_bound(prediction, i));
   // Only the deviations are kept: the runs themselves can be large.
-  const auto deviations = std::make_shared<Replay>(Replay{{}, prediction.deviation, prediction.rms});
+  const auto deviations =
+      std::make_shared<Replay>(Replay{{}, prediction.deviation, prediction.rms, prediction.varies});
   criterion.judge = [&rules, &definition, oracle, deviations](const cases::Outputs& judged) {
     return judge_model(rules, definition, judged, oracle, *deviations);
   };

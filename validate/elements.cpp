@@ -24,13 +24,13 @@ void widen(const at::Tensor& tensor, std::int64_t offset, std::int64_t stride, s
   }
 }
 
+}  // namespace
+
 std::string sizes_text(at::IntArrayRef sizes) {
   std::string text = "(";
   for (std::size_t i = 0; i < sizes.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(sizes[i]);
   return text + ")";
 }
-
-}  // namespace
 
 std::string why_incomparable(const at::Tensor& actual, const at::Tensor& expected) {
   if (!actual.defined()) return "there is no output";

@@ -15,6 +15,9 @@ namespace ampgate::validate {
 // sizes.
 std::string why_incomparable(const at::Tensor& actual, const at::Tensor& expected);
 
+// "(3, 7)"
+std::string sizes_text(at::IntArrayRef sizes);
+
 class Elements {
  public:
   // float32, float16, bfloat16 or float64; a tensor on a device is copied to the CPU. Throws

@@ -32,6 +32,16 @@ std::vector<std::int64_t> seeded_positions(std::int64_t elements, std::int64_t c
   return {chosen.begin(), chosen.end()};
 }
 
+// Integers must be what they are.
+Limits exact_limits(const at::Tensor& oracle, const std::vector<std::int64_t>& positions) {
+  Limits result;
+  const at::Tensor values = oracle.to(at::kDouble).contiguous();
+  for (const std::int64_t position : positions)
+    result.low.push_back(values.const_data_ptr<double>()[position]);
+  result.high = result.low;
+  return result;
+}
+
 Json numbers(const std::vector<double>& values) {
   Json list = Json::array();
   for (const double value : values) list.push_back(results::number(value));
@@ -53,7 +63,9 @@ Json output_check(const std::string& name, const at::Tensor& oracle, const Bound
                   const at::Tensor& output, const Sample& sample, std::int64_t count, std::uint64_t seed,
                   bool hard) {
   auto positions = seeded_positions(oracle.numel(), count, seed);
-  const Limits checked = limits(oracle, bound, output.scalar_type(), positions, hard);
+  const Limits checked = oracle.is_floating_point()
+                             ? limits(oracle, bound, output.scalar_type(), positions, hard)
+                             : exact_limits(oracle, positions);
   for (auto& position : positions) {
     position = index_of(sample.whole_position(position_of(position, oracle.sizes())), output.sizes());
   }

@@ -2,8 +2,11 @@
 
 #include <ATen/ops/clamp_min.h>
 
+#include <limits>
+
 #include "validate/compare.h"
 #include "validate/comparison_json.h"
+#include "validate/exact.h"
 #include "validate/output_rules.h"
 #include "validate/text.h"
 
@@ -30,10 +33,24 @@ Bound replay_bound(const Replay& prediction, std::size_t output) {
 Judgement judge_model(const results::Rules& rules, const cases::Case& definition,
                       const cases::Outputs& outputs, const cases::Outputs& oracle, const Replay& prediction) {
   Judgement judgement;
+  const auto keep_worst = [&](double margin, Json json) {
+    if (!judgement.kernel_error.empty() && !(margin > judgement.margin)) return;
+    judgement.margin = margin;
+    judgement.kernel_error = std::move(json);
+  };
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = definition.outputs[i];
     if (!why_ignored(rules, definition.name, name).empty()) continue;
     Judgement own;
+    if (!oracle[i].is_floating_point()) {
+      const at::Tensor varies = i < prediction.varies.size() ? prediction.varies[i] : at::Tensor();
+      const ExactComparison exact = compare_exactly(outputs[i], oracle[i], varies);
+      judge_exact(name, exact, own);
+      judgement.add(own);
+      keep_worst(exact.unexplained > 0 ? std::numeric_limits<double>::infinity() : 0.0,
+                 exact_json(name, exact));
+      continue;
+    }
     const Comparison comparison = compare(outputs[i], oracle[i], replay_bound(prediction, i), rules);
     const double limit = rules.bounds.model_ratio * prediction.rms[i];
     const double margin = comparison.rms_error == 0.0 ? 0.0 : comparison.rms_error / limit;
@@ -54,15 +71,14 @@ Judgement judge_model(const results::Rules& rules, const cases::Case& definition
     }
     judge_margin(rules, definition.name, name, margin, own);
     judgement.add(own);
-    if (!judgement.kernel_error.empty() && !(margin > judgement.margin)) continue;
-    judgement.margin = margin;
-    judgement.kernel_error = {{"criterion", kCriterion},
-                              {"bound", results::number(limit)},
-                              {"margin", results::number(margin)},
-                              {"rms_error", results::number(comparison.rms_error)},
-                              {"predicted_rms_error", results::number(prediction.rms[i])}};
-    judgement.kernel_error.update(comparison_json(name, comparison));
-    judgement.kernel_error["rejected"] = comparison.rejected + comparison.between;
+    Json json{{"criterion", kCriterion},
+              {"bound", results::number(limit)},
+              {"margin", results::number(margin)},
+              {"rms_error", results::number(comparison.rms_error)},
+              {"predicted_rms_error", results::number(prediction.rms[i])}};
+    json.update(comparison_json(name, comparison));
+    json["rejected"] = comparison.rejected + comparison.between;
+    keep_worst(margin, std::move(json));
   }
   return judgement;
 }

@@ -1,8 +1,11 @@
 #include "validate/operator_judge.h"
 
+#include <limits>
+
 #include "precision/formats.h"
 #include "validate/compare.h"
 #include "validate/comparison_json.h"
+#include "validate/exact.h"
 #include "validate/output_rules.h"
 #include "validate/text.h"
 
@@ -11,6 +14,8 @@ namespace {
 
 using results::Json;
 using results::Verdict;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::string place(const std::string& output, const Comparison& comparison) {
   return output + text(comparison.position) + " is " + text(comparison.actual) + " where the oracle gives " +
@@ -113,7 +118,11 @@ Judgement judge_operator(const results::Rules& rules, const cases::Case& definit
     const std::string& name = definition.outputs[i];
     if (!why_ignored(rules, definition.name, name).empty()) continue;
     Judgement own;
-    if (reference.bounds.empty()) {
+    if (!reference.oracle[i].is_floating_point()) {
+      const ExactComparison comparison = compare_exactly(outputs[i], reference.oracle[i], {});
+      judge_exact(name, comparison, own);
+      keep_worst(comparison.unexplained > 0 ? kInfinity : 0.0, exact_json(name, comparison));
+    } else if (reference.bounds.empty()) {
       const ErrorRatio ratio = error_ratio(outputs[i], reference.oracle[i]);
       judge_ratio(rules, name, ratio, own);
       own.margin = ratio.ratio / rules.bounds.error_ratio;

@@ -3,7 +3,9 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include <stdexcept>
+#include <string>
+
+#include "validate/case_fault.h"
 
 namespace ampgate::validate {
 namespace {
@@ -45,16 +47,28 @@ cases::Outputs oracle(const cases::Case& definition, const cases::State& fp64) {
   cases::Outputs outputs =
       (definition.reference_run != nullptr ? definition.reference_run : definition.run)(state);
   if (outputs.size() != definition.outputs.size()) {
-    throw std::logic_error("case " + definition.name + " returned " + std::to_string(outputs.size()) +
-                           " outputs and names " + std::to_string(definition.outputs.size()));
+    throw CaseFault("in FP64 it returns " + std::to_string(outputs.size()) + " outputs and names " +
+                    std::to_string(definition.outputs.size()));
   }
-  for (auto& output : outputs) {
-    if (output.scalar_type() != at::kDouble) {
-      throw std::logic_error("case " + definition.name + ": an output of the oracle is not float64");
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string name = "in FP64 its output " + definition.outputs[i];
+    if (!outputs[i].defined()) throw CaseFault(name + " is undefined");
+    const auto type = outputs[i].scalar_type();
+    if (type != at::kDouble && !c10::isIntegralType(type, true)) {
+      throw CaseFault(name + " has type " + c10::toString(type) + ": it asks for that type by name");
     }
-    output = output.contiguous();
+    if (outputs[i].device() != at::kCPU) throw CaseFault(name + " is on " + outputs[i].device().str());
+    outputs[i] = outputs[i].contiguous();
   }
   return outputs;
+}
+
+c10::ScalarType judged_type(const cases::Outputs& outputs, std::size_t output) {
+  if (outputs[output].is_floating_point()) return outputs[output].scalar_type();
+  for (const auto& other : outputs) {
+    if (other.is_floating_point()) return other.scalar_type();
+  }
+  return at::kFloat;
 }
 
 }  // namespace ampgate::validate

@@ -27,7 +27,12 @@ RoundedInputs rounded_inputs(const cases::Case& definition, const cases::State& 
                              c10::ScalarType output_type);
 
 // Outputs of `reference_run`, else `run`, in FP64 without autograd or autocast. `fp64` is not changed.
-// Throws std::logic_error when an output is not FP64 or their number is not the case's.
+// Integer and bool outputs stay what they are. Throws CaseFault when an output is undefined or of another
+// type, or their number is not the case's.
 cases::Outputs oracle(const cases::Case& definition, const cases::State& fp64);
+
+// The type of output `output`, or for an integer or bool one that of the first floating output: what the
+// operator rounded its inputs to does not show in integers. FP32 when there is none.
+c10::ScalarType judged_type(const cases::Outputs& outputs, std::size_t output);
 
 }  // namespace ampgate::validate

@@ -1,5 +1,6 @@
 #include "validate/prediction.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "cases/execute.h"
@@ -18,6 +19,13 @@ Prediction predict(const Session& session, const cases::Case& definition, const 
         replay(definition, cases::converted(original, at::kDouble), reference.oracle, rounded).runs;
   } else if (with_decisions) {
     prediction.whole = prediction.kernel.runs;
+  }
+  if (std::any_of(reference.oracle.begin(), reference.oracle.end(),
+                  [](const at::Tensor& output) { return !output.is_floating_point(); })) {
+    ReplayPlan amplified = plan;
+    amplified.amplified = session.rules.bounds.flip_deviations;
+    prediction.kernel.varies = varying_integers(
+        replay(definition, reference.inputs.state, reference.oracle, amplified), reference.oracle);
   }
   prediction.kernel.runs.clear();
   return prediction;

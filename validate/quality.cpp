@@ -1,11 +1,8 @@
 #include "validate/quality.h"
 
-#include "cases/execute.h"
-#include "validate/criterion.h"
-#include "validate/decisions.h"
+#include "validate/decisions/accuracy.h"
+#include "validate/decisions/judge.h"
 #include "validate/regression.h"
-#include "validate/text.h"
-#include "validate/trial_run.h"
 
 namespace ampgate::validate {
 
@@ -13,104 +10,125 @@ using results::Json;
 
 namespace {
 
-bool is_baseline(const precision::Precision& precision) {
-  return precision.name == precision::baseline().name;
+constexpr std::size_t kMostFlips = 40;  // in the table
+constexpr std::size_t kClosest = 5;
+
+const char* name_of(cases::DecisionKind kind) {
+  switch (kind) {
+    case cases::DecisionKind::kArgmax:
+      return "argmax";
+    case cases::DecisionKind::kThreshold:
+      return "threshold";
+    case cases::DecisionKind::kTopK:
+      return "top-k";
+    case cases::DecisionKind::kActions:
+      return "actions";
+  }
+  return "";
 }
 
-std::vector<at::Tensor> output_of(const std::vector<cases::Outputs>& runs, std::size_t output) {
-  std::vector<at::Tensor> tensors;
-  for (const auto& run : runs) tensors.push_back(run[output]);
-  return tensors;
+const at::Tensor* find(const cases::State& state, const std::string& name) {
+  return name.empty() ? nullptr : state.find(name);
+}
+
+std::string why_scores_unfit(const cases::Decisions& rule, const cases::State& original,
+                             const cases::Outputs& oracle) {
+  if (rule.output >= oracle.size()) return "its decisions are about an output that it does not have";
+  const at::Tensor& scores = oracle[rule.output];
+  if (std::string problem = why_undecidable(scores, rule); !problem.empty()) return problem;
+  for (const std::string& name : {rule.labels, rule.ids}) {
+    if (!name.empty() && original.find(name) == nullptr) return "it has no input '" + name + "'";
+  }
+  if (const at::Tensor* ids = find(original, rule.ids)) {
+    if (ids->dim() != 1 || ids->size(0) != scores.size(0) || ids->is_floating_point())
+      return "'" + rule.ids + "' does not name its samples by one integer each";
+  }
+  const at::Tensor* labels = find(original, rule.labels);
+  if (labels == nullptr) return "";
+  const std::string problem = why_no_labels(*labels, score_rows(scores, rule), rule);
+  return problem.empty() ? "" : "labels '" + rule.labels + "': " + problem;
 }
 
 }  // namespace
 
+std::string why_unfit(const cases::Facts& facts, const cases::State& original, const cases::Outputs& oracle) {
+  if (facts.decisions) {
+    if (std::string problem = why_scores_unfit(*facts.decisions, original, oracle); !problem.empty())
+      return problem;
+  }
+  if (facts.targets.empty()) return "";
+  if (facts.target_output >= oracle.size()) return "its targets are those of an output that it does not have";
+  const at::Tensor* targets = original.find(facts.targets);
+  if (targets == nullptr) return "it has no input '" + facts.targets + "'";
+  return why_no_targets(*targets, oracle[facts.target_output]);
+}
+
 Quality::Quality(const Session& session, const cases::Case& definition, const cases::Facts& facts,
                  const cases::State& original, const cases::Outputs& oracle)
-    : session_(session), definition_(definition), facts_(facts), original_(original), oracle_(oracle) {}
+    : session_(session),
+      definition_(definition),
+      facts_(facts),
+      original_(original),
+      oracle_(oracle),
+      boundary_(session, definition, facts, original, oracle) {}
 
 Json Quality::judge(const Answers& answers, Judgement& judgement) {
-  if (facts_.meaning == cases::Meaning::kScores && facts_.decisions) return judge_scores(answers, judgement);
-  if (facts_.meaning == cases::Meaning::kRegression && !facts_.targets.empty()) {
-    return judge_regression(answers, judgement);
+  Json json = Json::object();
+  if (facts_.decisions) json = judge_scores(answers, judgement);
+  if (const at::Tensor* targets = find(original_, facts_.targets)) {
+    const std::size_t output = facts_.target_output;
+    json["regression"] = judge_regression(
+        session_.rules, definition_.name,
+        {oracle_[output], answers.baseline[output], answers.trial[output], *targets}, judgement);
   }
-  return Json::object();
+  return json;
 }
 
 Json Quality::judge_scores(const Answers& answers, Judgement& judgement) {
-  const std::size_t output = facts_.decisions->output;
-  const auto& rules = session_.rules;
-  const auto flips = find_flips(answers.baseline[output], answers.trial[output],
-                                output_of(answers.prediction.whole, output), rules);
-  const std::int64_t rows = answers.trial[output].size(0);
-  judge_flips(rules, flips, rows, false, "ordinary inputs", judgement);
+  const cases::Decisions& rule = *facts_.decisions;
+  const auto compared =
+      compare_decisions(answers.baseline[rule.output], answers.trial[rule.output],
+                        output_of(answers.prediction.whole, rule.output), rule, session_.rules);
+  judge_flips(session_.rules.decisions.ordinary, compared, compared.rows(), "ordinary inputs", rule,
+              judgement);
+  DecisionTable table(rule, find(original_, rule.ids));
+  table.add("ordinary", compared, kMostFlips, kClosest);
 
-  Json json{{"rows", rows},
-            {"tie_rule", rules.decisions.tie_rule},
-            {"compared_with", is_baseline(answers.precision) ? "FP64 oracle" : "FP32 baseline"}};
-  json.update(to_json(count(flips)));
-  if (const at::Tensor* labels = original_.find(facts_.decisions->labels)) {
-    const auto share = [&](const cases::Outputs& outputs) {
-      return accuracy(decide(outputs[output], rules.decisions.tie_rule), *labels);
-    };
-    const double baseline = share(answers.baseline);
-    const double trial = share(answers.trial);
-    json["accuracy"] = {{"oracle", share(oracle_)}, {"baseline", baseline}, {"trial", trial}};
-    judge_accuracy(rules, definition_.name, baseline, trial, judgement);
-  }
-  json["table"] = flip_table(flips);
-  json["boundary"] = Json::array();
-  for (const auto& rung : rungs()) json["boundary"].push_back(judge_rung(rung, answers, judgement));
+  Json json{{"kind", name_of(rule.kind)},
+            {"output", definition_.outputs[rule.output]},
+            {"rows", compared.rows()},
+            {"tie_rule", session_.rules.decisions.tie_rule},
+            {"compared_with", answers.of_baseline() ? "FP64 oracle" : "FP32 baseline"}};
+  json.update(to_json(count(compared.flips)));
+  if (rule.kind == cases::DecisionKind::kActions) json["same_action"] = compared.same_outcome;
+  judge_labels(compared, json, judgement);
+  Json boundary = boundary_.judge(answers, table, judgement);
+  json["table"] = table.rows();
+  json["table_left_out"] = table.left_out();
+  json["boundary"] = std::move(boundary);
   return json;
 }
 
-Json Quality::judge_rung(const Rung& rung, const Answers& answers, Judgement& judgement) {
-  const std::size_t output = facts_.decisions->output;
-  const cases::State& original = rung.inputs.state;
-  const TrialRun run = run_plain(session_, definition_, original, answers.precision, rung.baseline);
-  References references(session_.rules, definition_, facts_, original);
-  const Reference& reference =
-      references.get(run.prepared, answers.precision, run.outputs[output].scalar_type());
-  const Prediction prediction =
-      predict(session_, definition_, original, reference, answers.precision, answers.calls, true);
-
-  const std::string where = "boundary inputs (margin " + text(rung.inputs.margin) + ")";
-  const Criterion values = model_criterion(session_.rules, definition_, reference.oracle, prediction.kernel);
-  const Judgement at_boundary = values.judge(run.outputs);
-  judgement.worsen(at_boundary.verdict, "on " + where + ": " + at_boundary.reason);
-
-  const at::Tensor& before =
-      is_baseline(answers.precision) ? reference.oracle[output] : rung.baseline[output];
-  const auto flips =
-      find_flips(before, run.outputs[output], output_of(prediction.whole, output), session_.rules);
-  const std::int64_t rows = before.size(0);
-  judge_flips(session_.rules, flips, rows, true, where, judgement);
-  Json json{{"margin", rung.inputs.margin}, {"rows", rows}, {"rows_below_margin", rung.inputs.rows_below}};
-  json.update(to_json(count(flips)));
-  return json;
-}
-
-Json Quality::judge_regression(const Answers& answers, Judgement& judgement) const {
-  const at::Tensor* targets = original_.find(facts_.targets);
-  if (targets == nullptr) return Json::object();
-  const double baseline = rmse(answers.baseline[0], *targets);
-  const double trial = rmse(answers.trial[0], *targets);
-  judge_rmse(session_.rules, definition_.name, baseline, trial, judgement);
-  return {{"rmse",
-           {{"oracle", results::number(rmse(oracle_[0], *targets))},
-            {"baseline", results::number(baseline)},
-            {"trial", results::number(trial)}}}};
-}
-
-const std::vector<Quality::Rung>& Quality::rungs() {
-  if (!rungs_) {
-    rungs_.emplace();
-    for (auto& inputs : boundary_inputs(definition_, original_, *facts_.decisions)) {
-      auto baseline = run_plain(session_, definition_, inputs.state, precision::baseline(), {}).outputs;
-      rungs_->push_back({std::move(inputs), std::move(baseline)});
-    }
+void Quality::judge_labels(const DecisionComparison& compared, Json& json, Judgement& judgement) const {
+  const cases::Decisions& rule = *facts_.decisions;
+  const at::Tensor* labels = find(original_, rule.labels);
+  if (labels == nullptr) return;
+  const auto& tie_rule = session_.rules.decisions.tie_rule;
+  const Accuracy accuracy{compared.rows(), right_decisions(compared.before, *labels, rule),
+                          right_decisions(compared.after, *labels, rule)};
+  const std::int64_t oracle =
+      right_decisions(decide(score_rows(oracle_[rule.output], rule), rule, tie_rule), *labels, rule);
+  json["accuracy"] = {{"rows", accuracy.rows},
+                      {"oracle", accuracy.share(oracle)},
+                      {"baseline", accuracy.share(accuracy.baseline)},
+                      {"trial", accuracy.share(accuracy.trial)}};
+  judge_accuracy(session_.rules, definition_.name, accuracy, judgement);
+  if (one_class_only(*labels)) {
+    judgement.findings.push_back({"ordinary", "one-class",
+                                  "all " + std::to_string(accuracy.rows) + " labels are class " +
+                                      std::to_string(labels->flatten().select(0, 0).item<std::int64_t>()) +
+                                      ": the accuracy says nothing about the others"});
   }
-  return *rungs_;
 }
 
 }  // namespace ampgate::validate

@@ -2,27 +2,17 @@
 // error.
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "cases/case.h"
-#include "precision/precision.h"
-#include "validate/boundary.h"
+#include "validate/answers.h"
+#include "validate/boundary_judge.h"
 #include "validate/judgement.h"
-#include "validate/prediction.h"
 #include "validate/session.h"
 
 namespace ampgate::validate {
 
-// One trial as far as its answers are concerned. For the FP32 baseline itself `baseline` holds the oracle's
-// outputs.
-struct Answers {
-  const precision::Precision& precision;
-  const cases::Outputs& trial;
-  const cases::Outputs& baseline;
-  const Prediction& prediction;
-  const std::vector<RecordedCall>& calls;
-};
+// Why the case's own data does not fit its decisions or targets: labels out of range, scores of one class, an
+// empty batch. Empty when it does. `oracle`: the outputs in FP64.
+std::string why_unfit(const cases::Facts& facts, const cases::State& original, const cases::Outputs& oracle);
 
 class Quality {
  public:
@@ -35,22 +25,15 @@ class Quality {
   results::Json judge(const Answers& answers, Judgement& judgement);
 
  private:
-  struct Rung {
-    BoundaryRung inputs;
-    cases::Outputs baseline;
-  };
-
   results::Json judge_scores(const Answers& answers, Judgement& judgement);
-  results::Json judge_regression(const Answers& answers, Judgement& judgement) const;
-  results::Json judge_rung(const Rung& rung, const Answers& answers, Judgement& judgement);
-  const std::vector<Rung>& rungs();
+  void judge_labels(const DecisionComparison& compared, results::Json& json, Judgement& judgement) const;
 
   const Session& session_;
   const cases::Case& definition_;
   const cases::Facts& facts_;
   const cases::State& original_;
   const cases::Outputs& oracle_;
-  std::optional<std::vector<Rung>> rungs_;
+  BoundaryJudge boundary_;
 };
 
 }  // namespace ampgate::validate

@@ -24,7 +24,9 @@ const Reference& References::get(const cases::State& prepared, const precision::
     const BoundContext context{"case " + definition_.name, evaluate,     facts_.bound, reference.inputs.state,
                                reference.oracle,           operand_type, output_type,  rules_};
     for (std::size_t output = 0; output < reference.oracle.size(); ++output) {
-      reference.bounds.push_back(error_bound(context, output));
+      // Integers are compared exactly.
+      const bool floating = reference.oracle[output].is_floating_point();
+      reference.bounds.push_back(floating ? error_bound(context, output) : Bound{});
     }
   }
   return made_.emplace(key, std::move(reference)).first->second;

@@ -3,7 +3,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/normal.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@ namespace ampgate::validate {
 namespace {
 
 // Operators whose results are values of their arguments: nothing to round unless the type gets narrower.
-constexpr std::array<std::string_view, 42> kExact{"abs",         "adaptive_max_pool2d",
+constexpr std::array<std::string_view, 45> kExact{"abs",         "adaptive_max_pool2d",
                                                   "amax",        "amin",
                                                   "cat",         "chunk",
                                                   "clamp",       "clamp_min",
@@ -35,10 +35,12 @@ constexpr std::array<std::string_view, 42> kExact{"abs",         "adaptive_max_p
                                                   "pad",         "permute",
                                                   "relu",        "relu_",
                                                   "repeat",      "reshape",
-                                                  "roll",        "stack",
+                                                  "roll",        "sort",
+                                                  "squeeze",     "stack",
                                                   "t",           "to",
-                                                  "transpose",   "type_as",
-                                                  "where",       "_to_copy"};
+                                                  "topk",        "transpose",
+                                                  "type_as",     "where",
+                                                  "_to_copy"};
 
 bool moves_values(std::string_view name) {
   name.remove_prefix(std::min(name.size(), name.find("::") + 2));
@@ -64,8 +66,8 @@ int significand_bits(c10::ScalarType type) { return precision::format_of(type).s
 
 class Replayer : public Interceptor {
  public:
-  Replayer(const std::vector<RecordedCall>& calls, std::uint64_t seed)
-      : calls_(calls), generator_(at::make_generator<at::CPUGeneratorImpl>(seed)) {}
+  Replayer(const std::vector<RecordedCall>& calls, std::uint64_t seed, double amplified)
+      : calls_(calls), amplified_(amplified), generator_(at::make_generator<at::CPUGeneratorImpl>(seed)) {}
 
   void call(const c10::OperatorHandle& op, torch::jit::Stack& stack) override {
     const auto& schema = op.schema();
@@ -87,7 +89,7 @@ class Replayer : public Interceptor {
     for (std::size_t i = 0; i < recorded.rounded.size(); ++i) {
       if (!recorded.rounded[i]) continue;
       if (const auto deviation = accumulation_deviation(op, given, stack[results + i].toTensor())) {
-        stack[results + i] = at::normal(stack[results + i].toTensor(), *deviation, generator_);
+        stack[results + i] = at::normal(stack[results + i].toTensor(), *deviation * amplified_, generator_);
       }
       auto& result = stack[results + i];
       // What is written in place must change there; everything else may share memory with a weight.
@@ -122,14 +124,20 @@ class Replayer : public Interceptor {
   }
 
   at::Tensor factor(const at::Tensor& like, c10::ScalarType type) {
-    const double spread = 0.85 * precision::format_of(type).unit_roundoff();
+    const double spread = 0.85 * amplified_ * precision::format_of(type).unit_roundoff();
     return at::empty_like(like).uniform_(1.0 - spread, 1.0 + spread, generator_);
   }
 
   const std::vector<RecordedCall>& calls_;
+  double amplified_;
   at::Generator generator_;
   std::size_t next_ = 0;
 };
+
+// Of integers, whether they differ: their distance says nothing.
+at::Tensor squared_difference(const at::Tensor& run, const at::Tensor& oracle) {
+  return oracle.is_floating_point() ? (run - oracle).square() : run.ne(oracle).to(at::kDouble);
+}
 
 }  // namespace
 
@@ -170,9 +178,10 @@ void CallRecorder::call(const c10::OperatorHandle& op, torch::jit::Stack& stack)
 Replay replay(const cases::Case& definition, const cases::State& fp64, const cases::Outputs& oracle,
               const ReplayPlan& plan) {
   Replay result;
-  for (const auto& output : oracle) result.deviation.push_back(at::zeros_like(output));
+  for (const auto& output : oracle)
+    result.deviation.push_back(at::zeros(output.sizes(), output.options().dtype(at::kDouble)));
   for (int run = 0; run < plan.runs; ++run) {
-    Replayer replayer(plan.calls, plan.seed + static_cast<std::uint64_t>(run));
+    Replayer replayer(plan.calls, plan.seed + static_cast<std::uint64_t>(run), plan.amplified);
     cases::State state = fp64;
     if (plan.stored) {
       for (auto& entry : state.tensors) {
@@ -185,7 +194,7 @@ Replay replay(const cases::Case& definition, const cases::State& fp64, const cas
     }
     replayer.expect_end();
     for (std::size_t i = 0; i < oracle.size(); ++i)
-      result.deviation[i] += (result.runs.back()[i] - oracle[i]).square();
+      result.deviation[i] += squared_difference(result.runs.back()[i], oracle[i]);
   }
   for (auto& squares : result.deviation) {
     squares /= plan.runs;
@@ -193,6 +202,16 @@ Replay replay(const cases::Case& definition, const cases::State& fp64, const cas
     squares.sqrt_();
   }
   return result;
+}
+
+std::vector<at::Tensor> varying_integers(const Replay& replay, const cases::Outputs& oracle) {
+  std::vector<at::Tensor> varies(oracle.size());
+  for (std::size_t i = 0; i < oracle.size(); ++i) {
+    if (oracle[i].is_floating_point()) continue;
+    varies[i] = at::zeros(oracle[i].sizes(), at::kBool);
+    for (const auto& run : replay.runs) varies[i].logical_or_(run[i].ne(oracle[i]));
+  }
+  return varies;
 }
 
 }  // namespace ampgate::validate

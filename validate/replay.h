@@ -40,13 +40,18 @@ struct ReplayPlan {
   std::optional<c10::ScalarType> stored{};
   int runs = 12;
   std::uint64_t seed = 1;
+  double amplified = 1.0;  // all roundings are this many times as large
 };
 
 struct Replay {
   std::vector<cases::Outputs> runs;  // FP64
-  std::vector<at::Tensor>
-      deviation;            // an output each: RMS over the runs of (run - oracle), element by element
+  // An output each: RMS over the runs of (run - oracle), element by element; of integers, of whether they
+  // differ.
+  std::vector<at::Tensor> deviation;
   std::vector<double> rms;  // the same over all elements
+  // Of integer and bool outputs, where the runs of a further, amplified replay differ from the oracle: what
+  // rounding can change. Undefined for floating outputs, and where no such replay was made.
+  std::vector<at::Tensor> varies{};
 };
 
 // After each operator its floating results are multiplied by 1 + 0.85 u U(-1, 1), u the unit roundoff of the
@@ -54,5 +59,8 @@ struct Replay {
 // call the recorded operators in FP64.
 Replay replay(const cases::Case& definition, const cases::State& fp64, const cases::Outputs& oracle,
               const ReplayPlan& plan);
+
+// Where the runs differ from the oracle: bool, an output each; undefined for floating outputs.
+std::vector<at::Tensor> varying_integers(const Replay& replay, const cases::Outputs& oracle);
 
 }  // namespace ampgate::validate

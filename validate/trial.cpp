@@ -53,7 +53,8 @@ Json precision_cost_json(const results::Rules& rules, const cases::Case& definit
   double largest = -1.0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = definition.outputs[i];
-    if (!why_ignored(rules, definition.name, name).empty()) continue;
+    // Integers are compared with the oracle alone: whether they are equal says all.
+    if (!outputs[i].is_floating_point() || !why_ignored(rules, definition.name, name).empty()) continue;
     const Cost cost = precision_cost(outputs[i], baseline[i]);
     const std::int64_t masks = cost.nan_mismatch + cost.inf_mismatch;
     if (!cost.problem.empty()) {
@@ -96,10 +97,13 @@ void test_criterion(const CaseSetup& setup, const Criterion& criterion, const ca
   if (!results::opens_gate(judgement.verdict, suspect_allowed)) return;
   cases::Outputs rounded;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    // An output that nobody looks at has no mutants.
-    rounded.push_back(is_ignored(setup, i)
-                          ? at::empty({0})
-                          : precision::round_tensor(criterion.oracle[i], outputs[i].scalar_type()));
+    const at::Tensor& right = criterion.oracle[i];
+    if (is_ignored(setup, i)) {
+      rounded.push_back(at::empty({0}));  // an output that nobody looks at has no mutants
+    } else {
+      rounded.push_back(right.is_floating_point() ? precision::round_tensor(right, outputs[i].scalar_type())
+                                                  : right);
+    }
   }
   const std::string survivor = surviving_mutant(rounded, setup.definition, [&](const cases::Outputs& mutant) {
     return results::opens_gate(criterion.judge_part(mutant).verdict, suspect_allowed);
@@ -180,7 +184,7 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
   Criterion criterion;
   std::optional<Prediction> prediction;
   if (definition.model) {
-    const Reference& reference = setup.references.get(run.prepared, precision, run.outputs[0].scalar_type());
+    const Reference& reference = setup.references.get(run.prepared, precision, judged_type(run.outputs, 0));
     prediction = predict(session, definition, setup.original, reference, precision, observation.calls,
                          setup.facts.decisions.has_value());
     criterion = model_criterion(session.rules, definition, reference.oracle, prediction->kernel);
@@ -203,8 +207,12 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
   Json accuracy{{"kernel_error", judgement.kernel_error}};
   Json absent = Json::object();
   if (baseline != nullptr) {
-    accuracy["precision_cost"] =
-        precision_cost_json(session.rules, definition, run.outputs, *baseline, judgement);
+    Json cost = precision_cost_json(session.rules, definition, run.outputs, *baseline, judgement);
+    if (cost.is_null()) {
+      absent["precision_cost"] = "no floating output is judged";
+    } else {
+      accuracy["precision_cost"] = std::move(cost);
+    }
   } else {
     absent["precision_cost"] = "this is the baseline";
   }

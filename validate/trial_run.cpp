@@ -7,6 +7,7 @@
 #include "cases/execute.h"
 #include "validate/interceptor.h"
 #include "validate/poison.h"
+#include "validate/returned.h"
 
 namespace ampgate::validate {
 namespace {
@@ -15,10 +16,12 @@ backends::NumericsScope numerics(const precision::Precision& precision) {
   return {precision.name == precision::baseline().name, precision.tf32};
 }
 
+// `like` as in check_returned.
 cases::Outputs execute(const Session& session, const cases::Case& definition, cases::State& prepared,
-                       const precision::Precision& precision) {
+                       const precision::Precision& precision, const cases::Outputs& like) {
   cases::Outputs outputs = cases::execute(definition, prepared, precision, session.backend.device().type());
   session.backend.synchronize();
+  check_returned(definition, outputs, session.backend.device(), like);
   return outputs;
 }
 
@@ -44,7 +47,7 @@ TrialRun run_plain(const Session& session, const cases::Case& definition, const 
   run.settings = backends::read_settings();
   poison_free_blocks(like, session.backend.device());
   const auto before = digests_of(run.prepared);
-  run.outputs = execute(session, definition, run.prepared, precision);
+  run.outputs = execute(session, definition, run.prepared, precision, like);
   run.digests = digests_of(run.outputs);
   const auto after = digests_of(run.prepared);
   for (std::size_t i = 0; i < before.size() && run.written.empty(); ++i) {
@@ -63,7 +66,7 @@ Observation observe(const Session& session, const cases::Case& definition, const
   if (!run.written.empty()) {
     for (auto& entry : state.tensors) entry.tensor = entry.tensor.clone();
   }
-  observation.repeated = execute(session, definition, state, precision);
+  observation.repeated = execute(session, definition, state, precision, run.outputs);
   observation.repeatable = digests_of(observation.repeated) == run.digests;
 
   cases::OperatorRecorder operators;
@@ -72,7 +75,7 @@ Observation observe(const Session& session, const cases::Case& definition, const
   {
     std::optional<InterceptScope> intercept;
     if (definition.model) intercept.emplace(calls);
-    observed = execute(session, definition, state, precision);
+    observed = execute(session, definition, state, precision, run.outputs);
   }
   observation.operators = operators.take();
   observation.calls = calls.take();

@@ -4,7 +4,6 @@
 #include "cases/execute.h"
 #include "cases/fills.h"
 #include "validate/boundary.h"
-#include "validate/decisions.h"
 #include "validate/mutants.h"
 
 namespace ampgate::validate {
@@ -33,20 +32,77 @@ TEST(Boundary, MarginsFallBelowEachRung) {
   const cases::Case definition = sign_case();
   const auto shape = definition.shape({200});
   const State original = definition.setup(shape, cases::Fill(1, definition.name, shape.name));
-  const auto rungs = boundary_inputs(definition, original, {});
-  ASSERT_EQ(rungs.size(), 4U);
+  const auto rungs = boundary_inputs(definition, original, {}, 200).rungs;
+  ASSERT_EQ(rungs.size(), 6U);
+  EXPECT_EQ(rungs.front().margin, 1e-1);
+  EXPECT_EQ(rungs.back().margin, 1e-6);
   for (const auto& rung : rungs) {
     const at::Tensor& x = rung.state[0];
     EXPECT_EQ(x.scalar_type(), at::kFloat);
     EXPECT_EQ(x.size(0), 128);
-    EXPECT_EQ(rung.rows_below, 128);
+    EXPECT_EQ(rung.count, 128);
     EXPECT_LT((2 * x.abs()).max().item<double>(), rung.margin);
   }
 }
 
+// Every kind of decision has its boundary; the margin is that of the kind.
+TEST(Boundary, OfEveryKindOfDecision) {
+  cases::Case definition = sign_case();
+  const auto find = [&](const cases::Decisions& rule, auto margin) {
+    const auto shape = definition.shape({100});
+    const State original = definition.setup(shape, cases::Fill(1, definition.name, shape.name));
+    const Boundary boundary = boundary_inputs(definition, original, rule, 100);
+    EXPECT_EQ(boundary.why_none, "");
+    for (const auto& rung : boundary.rungs) {
+      EXPECT_EQ(rung.count, 100);
+      EXPECT_LT(margin(rung.state[0].to(at::kDouble)).max().template item<double>(), rung.margin);
+    }
+  };
+  using cases::DecisionKind;
+  find({.kind = DecisionKind::kActions, .actions = {"left", "right"}},
+       [](const at::Tensor& x) { return 2 * x.abs(); });
+  definition.run = [](State& state) -> Outputs { return {state[0].squeeze(1)}; };
+  find({.kind = DecisionKind::kThreshold, .thresholds = {0.25}},
+       [](const at::Tensor& x) { return (x - 0.25).abs(); });
+  find({.kind = DecisionKind::kActions, .actions = {"low", "high"}, .edges = {-0.5}},
+       [](const at::Tensor& x) { return (x + 0.5).abs(); });
+  // Scores x, 0 and -1: the two largest change where x crosses -1.
+  definition.run = [](State& state) -> Outputs {
+    return {at::cat({2 * state[0], 0 * state[0], 0 * state[0] - 1}, 1)};
+  };
+  find({.kind = DecisionKind::kTopK, .k = 2}, [](const at::Tensor& x) { return (2 * x + 1).abs(); });
+}
+
+// Several inputs move together, one that has no entry a sample and an index stay.
+TEST(Boundary, InputsThatAreNotOneTensor) {
+  cases::Case definition = sign_case();
+  definition.run = [](State& state) -> Outputs {
+    const at::Tensor x = (state[0] + state[1]).index_select(1, state[3]) + state[2];
+    return {at::cat({x, -x}, 1)};
+  };
+  const cases::Fill fill(1, "test-several", "x");
+  const State original{{{"a", fill.normal("a", {50, 2})},
+                        {"b", fill.normal("b", {50, 2})},
+                        {"shift", fill.normal("shift", {1})},
+                        {"column", at::ones({1}, at::kLong)},
+                        {"names", at::arange(50)}}};
+  const Boundary boundary = boundary_inputs(definition, original, {}, 50);
+  ASSERT_EQ(boundary.rungs.size(), 6U) << boundary.why_none;
+  const State& last = boundary.rungs.back().state;
+  EXPECT_EQ(boundary.rungs.back().count, 50);
+  EXPECT_FALSE(at::equal(last[0], original[0]));
+  EXPECT_FALSE(at::equal(last[1], original[1]));
+  for (const std::size_t i : {2, 3, 4}) EXPECT_TRUE(at::equal(last[i], original[i]));
+}
+
 TEST(Boundary, NoneWhenAllRowsDecideAlike) {
   const State original{{{"x", at::ones({4, 1})}}};
-  EXPECT_TRUE(boundary_inputs(sign_case(), original, {}).empty());
+  const Boundary boundary = boundary_inputs(sign_case(), original, {}, 4);
+  EXPECT_TRUE(boundary.rungs.empty());
+  EXPECT_EQ(boundary.why_none, "no boundary found: all rows decide alike");
+  const State indices{{{"x", at::arange(-2, 2).view({4, 1})}}};
+  EXPECT_NE(boundary_inputs(sign_case(), indices, {}, 4).why_none.find("no floating input"),
+            std::string::npos);
 }
 
 TEST(Mutants, TheFirstSurvivorIsNamed) {

@@ -1,99 +1,200 @@
+// Decisions of every kind from scores worked out by hand.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "validate/decisions.h"
-#include "validate/regression.h"
+#include <cmath>
+#include <limits>
+
+#include "validate/decisions/accuracy.h"
+#include "validate/decisions/decide.h"
 
 namespace ampgate::validate {
 namespace {
 
+using cases::DecisionKind;
+using cases::Decisions;
 using results::Verdict;
+using Outcome = std::vector<std::int64_t>;
 
-at::Tensor scores(std::initializer_list<double> values, std::int64_t classes) {
-  return at::tensor(std::vector<double>(values)).view({-1, classes});
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+const Decisions kArgmax{};
+const Decisions kTop2{.kind = DecisionKind::kTopK, .k = 2};
+const Decisions kRanked2{.kind = DecisionKind::kTopK, .k = 2, .ranked = true};
+const Decisions kTraffic{.kind = DecisionKind::kActions, .actions = {"stop", "go", "stop"}};
+const Decisions kDose{
+    .kind = DecisionKind::kActions, .actions = {"none", "low", "low", "high"}, .edges = {1, 2, 4}};
+
+at::Tensor scores(const std::vector<double>& values, std::int64_t classes) {
+  return at::tensor(values).view({-1, classes});
 }
 
-TEST(Decide, LowestIndexWinsATie) {
-  const auto decisions = decide(scores({1, 3, 3, 2, 1, 0}, 3), "lowest-index");
-  EXPECT_EQ(decisions[0].chosen, 1);
-  EXPECT_EQ(decisions[0].runner_up, 2);
+std::vector<Decision> decide_all(const std::vector<double>& values, std::int64_t classes,
+                                 const Decisions& rule, const std::string& tie_rule = "lowest-index") {
+  return decide(score_rows(scores(values, classes), rule), rule, tie_rule);
+}
+
+Decision decide_one(const std::vector<double>& values, const Decisions& rule,
+                    const std::string& tie_rule = "lowest-index") {
+  return decide_all(values, decides_single_scores(rule) ? 1 : std::ssize(values), rule, tie_rule)[0];
+}
+
+TEST(Decide, ArgmaxAndItsTies) {
+  const auto decisions = decide_all({1, 3, 3, 2, 1, 0}, 3, kArgmax);
+  EXPECT_EQ(decisions[0].outcome, Outcome{1});
+  EXPECT_EQ(decisions[0].nearest.loser, 2);
   EXPECT_TRUE(decisions[0].tie);
-  EXPECT_EQ(decisions[1].chosen, 0);
-  EXPECT_EQ(decisions[1].runner_up, 1);
+  EXPECT_EQ(decisions[1].outcome, Outcome{0});
+  EXPECT_EQ(decisions[1].nearest.loser, 1);
   EXPECT_FALSE(decisions[1].tie);
+  EXPECT_EQ(decisions[1].margin, 1.0);
+  EXPECT_EQ(decide_one({3, 1, 3}, kArgmax, "highest-index").outcome, Outcome{2});
+  EXPECT_EQ(decide_one({3, 1, 3}, kArgmax, "reject").state, DecisionState::kRejected);
+  EXPECT_EQ(decide_one({3, 1, 1}, kArgmax, "reject").outcome, Outcome{0});
 }
 
-TEST(Decide, RejectsATieWhereTheRulesSay) {
-  EXPECT_EQ(decide(scores({1, 3, 3}, 3), "reject")[0].chosen, kRejected);
-  EXPECT_EQ(decide(scores({1, 3, 2}, 3), "reject")[0].chosen, 1);
+TEST(Decide, NanMakesNoDecisionAndInfinitiesTie) {
+  EXPECT_EQ(decide_one({1, kNan, 3}, kArgmax).state, DecisionState::kNone);
+  EXPECT_EQ(decide_one({kNan}, kDose).state, DecisionState::kNone);
+  const auto infinite = decide_one({kInf, 1, kInf}, kArgmax);
+  EXPECT_EQ(infinite.outcome, Outcome{0});
+  EXPECT_TRUE(infinite.tie);
+  EXPECT_EQ(decide_one({-kInf, 1}, kArgmax).margin, kInf);
 }
 
-TEST(Decide, Accuracy) {
-  const auto decisions = decide(scores({1, 0, 0, 1, 1, 0, 0, 1}, 2), "lowest-index");
-  EXPECT_DOUBLE_EQ(accuracy(decisions, at::tensor(std::vector<std::int64_t>{0, 1, 0, 0})), 0.75);
+TEST(Decide, ThresholdsLookAtEachScore) {
+  const Decisions one{.kind = DecisionKind::kThreshold, .thresholds = {0.5}};
+  const auto yes = decide_all({0.5, 0.75, 0.25}, 1, one);
+  EXPECT_EQ(yes[0].outcome, Outcome{1});  // at the threshold
+  EXPECT_TRUE(yes[0].tie);
+  EXPECT_EQ(yes[1].margin, 0.25);
+  EXPECT_EQ(yes[2].outcome, Outcome{0});
+  EXPECT_EQ(yes[2].margin, 0.25);
+  const Decisions each{.kind = DecisionKind::kThreshold, .thresholds = {0.0, 2.0}};
+  const auto by_class = decide_all({1, 1, -1, 3}, 2, each);
+  EXPECT_EQ(by_class[0].outcome, Outcome{1});
+  EXPECT_EQ(by_class[1].outcome, Outcome{0});
+  EXPECT_EQ(by_class[2].outcome, Outcome{0});
+  EXPECT_EQ(by_class[3].outcome, Outcome{1});
 }
 
-// Margins of the replays: 0.1 +- 0.01, so the standard deviation is 0.01 sqrt(2) over two runs.
-std::vector<at::Tensor> replays() { return {scores({1.11, 1.0}, 2), scores({1.09, 1.0}, 2)}; }
-
-TEST(Flips, ExplainedUpToTheRulesDeviations) {
-  results::Rules rules;
-  rules.bounds.flip_deviations = 5.0;  // allows 0.0707
-  const auto explained = find_flips(scores({1.07, 1.0}, 2), scores({1.0, 1.02}, 2), replays(), rules);
-  ASSERT_EQ(explained.size(), 1U);
-  EXPECT_EQ(explained[0].cls, FlipClass::kExplained);
-  EXPECT_NEAR(explained[0].baseline_margin, 0.07, 1e-12);
-  const auto defect = find_flips(scores({1.072, 1.0}, 2), scores({1.0, 1.02}, 2), replays(), rules);
-  EXPECT_EQ(defect[0].cls, FlipClass::kDefect);
-  EXPECT_TRUE(find_flips(scores({1.07, 1.0}, 2), scores({1.01, 1.0}, 2), replays(), rules).empty());
+TEST(Decide, TopK) {
+  const std::vector<double> z{1, 5, 4, 3.5};
+  EXPECT_EQ(decide_one(z, kTop2).outcome, (Outcome{1, 2}));
+  EXPECT_EQ(decide_one(z, kTop2).margin, 0.5);  // second less third
+  EXPECT_EQ(decide_one({4, 5, 1}, kTop2).outcome, (Outcome{0, 1}));
+  EXPECT_EQ(decide_one({4, 5, 1}, kRanked2).outcome, (Outcome{1, 0}));
+  EXPECT_EQ(decide_one({4, 5, 1}, kRanked2).margin, 1.0);  // first less second
+  EXPECT_EQ(decide_one({4, 5, 4}, kTop2).outcome, (Outcome{0, 1}));
+  EXPECT_EQ(decide_one({4, 5, 4}, kTop2, "highest-index").outcome, (Outcome{1, 2}));
+  EXPECT_EQ(decide_one({4, 5, 4}, kTop2, "reject").state, DecisionState::kRejected);
+  EXPECT_EQ(decide_one({5, 5, 4}, kTop2, "reject").outcome, (Outcome{0, 1}));  // the set is certain
+  EXPECT_EQ(decide_one({5, 5, 4}, kRanked2, "reject").state, DecisionState::kRejected);
 }
 
-TEST(Flips, TieCollapseIsApartButDoesNotHideADefect) {
-  const results::Rules rules;
-  const std::vector<at::Tensor> quiet{scores({1.0, 1.09}, 2), scores({1.0, 1.11}, 2)};
-  const auto collapse = find_flips(scores({1.0, 1.05}, 2), scores({1.0, 1.0}, 2), quiet, rules);
-  ASSERT_EQ(collapse.size(), 1U);
-  EXPECT_EQ(collapse[0].cls, FlipClass::kTieCollapse);
-  const auto zeros = find_flips(scores({1.0, 9.0}, 2), scores({0.0, 0.0}, 2), quiet, rules);
-  EXPECT_EQ(zeros[0].cls, FlipClass::kDefect);
+TEST(Decide, ActionsByClass) {
+  const Decision stop = decide_one({3, 1, 2.5}, kTraffic);
+  EXPECT_EQ(decision_json(stop, kTraffic), "stop");
+  EXPECT_EQ(stop.margin, 2.0);  // to the best class of another action
+  EXPECT_TRUE(stop.same(decide_one({2, 1, 4}, kTraffic)));
+  EXPECT_FALSE(stop.same(decide_one({2, 5, 4}, kTraffic)));
+  EXPECT_EQ(decide_one({3, 1, 3}, kTraffic, "reject").state, DecisionState::kDecided);  // one action
+  EXPECT_EQ(decide_one({3, 3, 1}, kTraffic, "reject").state, DecisionState::kRejected);
 }
 
-TEST(Flips, DefectsDecideEverywhereFlipsOnOrdinaryInputsOnly) {
-  results::Rules rules;
-  rules.decisions.ordinary.flips = 0.1;
-  const std::vector<Flip> explained{{0, 1, 2, 0.01, FlipClass::kExplained}};
-  Judgement judgement;
-  judge_flips(rules, explained, 5, true, "boundary inputs", judgement);
-  EXPECT_EQ(judgement.verdict, Verdict::kPass);
-  judge_flips(rules, explained, 5, false, "ordinary inputs", judgement);
-  EXPECT_EQ(judgement.verdict, Verdict::kDecisionChanged);
-
-  Judgement defect;
-  judge_flips(rules, {{7, 1, 2, 0.5, FlipClass::kDefect}}, 100, true, "boundary inputs", defect);
-  EXPECT_EQ(defect.verdict, Verdict::kDecisionChanged);
-  EXPECT_NE(defect.reason.find("row 7"), std::string::npos);
+TEST(Decide, ActionsByInterval) {
+  const auto name = [](double score) { return decision_json(decide_one({score}, kDose), kDose); };
+  EXPECT_EQ(name(0.9), "none");
+  EXPECT_EQ(name(1.0), "low");  // an edge belongs above
+  EXPECT_EQ(name(3.0), "low");
+  EXPECT_EQ(name(4.5), "high");
+  EXPECT_EQ(decide_one({2.5}, kDose).margin, 1.5);  // the edge at 2 separates nothing
+  EXPECT_TRUE(decide_one({1.5}, kDose).same(decide_one({2.5}, kDose)));
 }
 
-TEST(Quality, AccuracyAndRmse) {
+TEST(Decide, ManyDecisionsASample) {
+  const ScoreRows rows = score_rows(at::arange(24, at::kDouble).view({2, 4, 3}), kArgmax);
+  EXPECT_EQ(rows.rows(), 8);
+  EXPECT_EQ(rows.rows_per_sample, 4);
+  const Decisions each{.kind = DecisionKind::kThreshold, .thresholds = {1, 2, 3}};
+  EXPECT_EQ(score_rows(at::zeros({2, 4, 3}), each).rows(), 24);
+  EXPECT_EQ(score_rows(at::zeros({5}), each).rows(), 5);
+}
+
+TEST(Decide, RulesThatFitNoScores) {
+  const auto why = [](at::IntArrayRef sizes, const Decisions& rule) {
+    return why_undecidable(at::zeros(sizes), rule);
+  };
+  const auto has = [](const std::string& text, const char* words) {
+    return text.find(words) != std::string::npos;
+  };
+  EXPECT_EQ(why({4, 3}, kArgmax), "");
+  EXPECT_TRUE(has(why({4, 1}, kArgmax), "one class"));
+  EXPECT_TRUE(has(why({0, 3}, kArgmax), "batch is empty"));
+  EXPECT_TRUE(has(why({}, kArgmax), "no dimension"));
+  EXPECT_TRUE(has(why({4, 2}, kTop2), "no choice"));
+  EXPECT_TRUE(has(why({4, 2}, kTraffic), "3 actions for 2 classes"));
+  EXPECT_EQ(why({4, 3}, kTraffic), "");
+  EXPECT_EQ(why({4}, kDose), "");
+  Decisions wrong = kDose;
+  wrong.edges = {1, 4, 2};
+  EXPECT_TRUE(has(why({4}, wrong), "ascending"));
+  wrong.edges = {1};
+  EXPECT_TRUE(has(why({4}, wrong), "4 actions for 2 intervals"));
+  wrong.actions = {"a", "a"};
+  EXPECT_TRUE(has(why({4}, wrong), "all actions are the same"));
+  EXPECT_TRUE(has(why({4, 3}, {.kind = DecisionKind::kThreshold, .thresholds = {1, 2}}), "2 thresholds"));
+  EXPECT_TRUE(has(why({4, 3}, {.kind = DecisionKind::kThreshold, .thresholds = {kNan}}), "not finite"));
+  EXPECT_TRUE(has(why_undecidable(at::zeros({4, 3}, at::kLong), kArgmax), "no floating"));
+}
+
+at::Tensor labels(const std::vector<std::int64_t>& values) { return at::tensor(values); }
+
+std::int64_t right(const std::vector<double>& values, std::int64_t classes, const Decisions& rule,
+                   const std::vector<std::int64_t>& wanted, const std::string& tie_rule = "lowest-index") {
+  return right_decisions(decide_all(values, classes, rule, tie_rule), labels(wanted), rule);
+}
+
+TEST(Accuracy, OfEveryKind) {
+  EXPECT_EQ(right({1, 0, 0, 1, 1, 0, 0, 1}, 2, kArgmax, {0, 1, 0, 0}), 3);
+  EXPECT_EQ(right({1, 1, 2, 1}, 2, kArgmax, {0, 0}, "reject"), 1);
+  EXPECT_EQ(right({3, 2, 1, 3, 2, 1}, 3, kTop2, {1, 2}), 1);
+  EXPECT_EQ(right({3, 2, 1, 3, 2, 1}, 3, kTraffic, {2, 1}), 1);  // class 2 stops as class 0 does
+  EXPECT_EQ(right({0.5, 1.5, 2.5}, 1, kDose, {0, 2, 3}), 2);
+}
+
+TEST(Accuracy, LabelsThatAreNone) {
+  const ScoreRows rows = score_rows(at::zeros({3, 4}), kArgmax);
+  EXPECT_EQ(why_no_labels(labels({0, 3, 1}), rows, kArgmax), "");
+  EXPECT_NE(why_no_labels(labels({0, 4, 1}), rows, kArgmax).find("number 1 is 4, which is none of 0 to 3"),
+            std::string::npos);
+  EXPECT_NE(why_no_labels(labels({0, 1, -100}), rows, kArgmax).find("-100"), std::string::npos);
+  EXPECT_NE(why_no_labels(labels({0, 1}), rows, kArgmax).find("2 for 3"), std::string::npos);
+  EXPECT_NE(why_no_labels(at::zeros({3}), rows, kArgmax).find("Float"), std::string::npos);
+  const Decisions threshold{.kind = DecisionKind::kThreshold, .thresholds = {0}};
+  EXPECT_EQ(why_no_labels(at::ones({3}, at::kBool), score_rows(at::zeros({3}), threshold), threshold), "");
+  EXPECT_TRUE(one_class_only(labels({2, 2, 2})));
+  EXPECT_FALSE(one_class_only(labels({2, 1, 2})));
+}
+
+TEST(Accuracy, MinimumAndLoss) {
   results::Rules rules;
   rules.maximum_accuracy_loss = 0.01;
   rules.minimum_accuracy["net"] = 0.9;
-  const auto verdict = [&](double baseline, double trial, const std::string& name) {
+  const auto verdict = [&](const Accuracy& accuracy, const std::string& name) {
     Judgement judgement;
-    judge_accuracy(rules, name, baseline, trial, judgement);
+    judge_accuracy(rules, name, accuracy, judgement);
     return judgement.verdict;
   };
-  EXPECT_EQ(verdict(0.95, 0.945, "net"), Verdict::kPass);
-  EXPECT_EQ(verdict(0.95, 0.93, "net"), Verdict::kQualityLost);
-  EXPECT_EQ(verdict(0.89, 0.89, "net"), Verdict::kQualityLost);
-  EXPECT_EQ(verdict(0.89, 0.89, "other"), Verdict::kPass);
-
-  EXPECT_DOUBLE_EQ(rmse(at::tensor({1.0F, 3.0F}), at::tensor({0.0F, 0.0F})), std::sqrt(5.0));
-  Judgement judgement;
-  judge_rmse(rules, "net", 1.0, 1.04, judgement);
-  EXPECT_EQ(judgement.verdict, Verdict::kPass);
-  judge_rmse(rules, "net", 1.0, 1.06, judgement);
-  EXPECT_EQ(judgement.verdict, Verdict::kQualityLost);
+  EXPECT_EQ(verdict({1000, 950, 945}, "net"), Verdict::kPass);
+  EXPECT_EQ(verdict({1000, 950, 930}, "net"), Verdict::kQualityLost);
+  EXPECT_EQ(verdict({1000, 890, 890}, "net"), Verdict::kQualityLost);
+  EXPECT_EQ(verdict({1000, 890, 890}, "other"), Verdict::kPass);
+  EXPECT_EQ(verdict({1000, 890, 990}, "other"), Verdict::kPass);
+  // One row of 16 is more than 1 %: too few to say.
+  EXPECT_EQ(verdict({16, 16, 15}, "other"), Verdict::kAmbiguous);
+  EXPECT_EQ(verdict({16, 16, 14}, "other"), Verdict::kQualityLost);
 }
 
 }  // namespace

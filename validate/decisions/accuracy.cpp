@@ -78,13 +78,13 @@ void judge_accuracy(const results::Rules& rules, const std::string& case_name, c
   const std::int64_t lost = accuracy.baseline - accuracy.trial;
   const double allowed = rules.maximum_accuracy_loss;
   if (!(accuracy.share(lost) > allowed)) return;
-  const std::string loss =
-      trial + " is " + text(accuracy.share(lost)) + " below the FP32 baseline's " +
-      text(accuracy.share(accuracy.baseline)) + "; allowed loss " + text(allowed);
+  const std::string loss = trial + " is " + text(accuracy.share(lost)) + " below the FP32 baseline's " +
+                           text(accuracy.share(accuracy.baseline)) + "; allowed loss " + text(allowed);
   if (lost == 1) {
     judgement.worsen(Verdict::kAmbiguous,
-                     loss + ". That is one row, and each of so few weighs more than that: the data is too "
-                            "small to judge by it");
+                     loss +
+                         ". That is one row, and each of so few weighs more than that: the data is too "
+                         "small to judge by it");
   } else {
     judgement.worsen(Verdict::kQualityLost, loss);
   }

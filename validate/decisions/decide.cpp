@@ -98,8 +98,7 @@ Decision by_threshold(const double* score, double threshold) {
 }
 
 Decision by_interval(const double* score, const Decisions& rule) {
-  const auto interval =
-      std::upper_bound(rule.edges.begin(), rule.edges.end(), *score) - rule.edges.begin();
+  const auto interval = std::upper_bound(rule.edges.begin(), rule.edges.end(), *score) - rule.edges.begin();
   Decision decision;
   decision.chosen = {interval};
   decision.outcome = {action_of(rule, interval)};
@@ -124,8 +123,7 @@ Decision decide_row(const ScoreRows& rows, std::int64_t row, const Decisions& ru
     none.margin = std::numeric_limits<double>::quiet_NaN();
     return none;
   }
-  if (rule.kind == DecisionKind::kThreshold)
-    return by_threshold(scores, threshold_of(rule, row, rows.last));
+  if (rule.kind == DecisionKind::kThreshold) return by_threshold(scores, threshold_of(rule, row, rows.last));
   if (decides_single_scores(rule)) return by_interval(scores, rule);
   const Ahead ahead(scores, tie_rule == "highest-index");
   Decision decision = rule.kind == DecisionKind::kTopK ? top_k(scores, classes, ahead, rule)
@@ -153,7 +151,8 @@ std::vector<Contest> inverted_pairs(const Decision& first, const Decision& secon
   std::vector<Contest> contests;
   for (const std::int64_t a : entries) {
     for (const std::int64_t b : entries) {
-      if (place(first, a) < place(first, b) && place(second, a) > place(second, b)) contests.push_back({a, b});
+      if (place(first, a) < place(first, b) && place(second, a) > place(second, b))
+        contests.push_back({a, b});
     }
   }
   return contests;
@@ -199,8 +198,7 @@ results::Json decision_json(const Decision& decision, const Decisions& rule) {
   if (decision.state == DecisionState::kRejected) return "rejected";
   if (decision.state == DecisionState::kNone) return "none";
   if (rule.kind == DecisionKind::kTopK) return decision.outcome;
-  if (rule.kind == DecisionKind::kActions)
-    return rule.actions[static_cast<std::size_t>(decision.outcome[0])];
+  if (rule.kind == DecisionKind::kActions) return rule.actions[static_cast<std::size_t>(decision.outcome[0])];
   return decision.outcome[0];
 }
 

@@ -45,7 +45,8 @@ struct Decision {
 // One decision a row. Of equal scores the lowest or the highest index is ahead, as the tie rule says;
 // "reject" ranks them by the lowest and decides nothing where an outcome hangs on it. A score on a threshold
 // or edge belongs above it, whatever the tie rule.
-std::vector<Decision> decide(const ScoreRows& rows, const cases::Decisions& rule, const std::string& tie_rule);
+std::vector<Decision> decide(const ScoreRows& rows, const cases::Decisions& rule,
+                             const std::string& tie_rule);
 
 // The contests that the one decided otherwise than the other, seen from the first: margins of the first's
 // scores are at least 0.

@@ -36,8 +36,8 @@ struct DecisionComparison {
   ScoreRows after_scores;
   std::vector<Decision> before;
   std::vector<Decision> after;
-  std::vector<Flip> flips;             // by row
-  std::int64_t same_outcome = 0;       // rows whose class or interval changed, but not the action
+  std::vector<Flip> flips;        // by row
+  std::int64_t same_outcome = 0;  // rows whose class or interval changed, but not the action
   std::int64_t rows() const { return static_cast<std::int64_t>(before.size()); }
 };
 

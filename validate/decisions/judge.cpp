@@ -23,8 +23,7 @@ std::string example(const DecisionComparison& compared, const Flip& flip, const 
 const Flip& widest(const std::vector<Flip>& flips, const Effect* effect) {
   return *std::max_element(flips.begin(), flips.end(), [&](const Flip& a, const Flip& b) {
     const auto weight = [&](const Flip& flip) {
-      const bool counts =
-          effect == nullptr ? flip.effect != Effect::kLost : flip.effect == *effect;
+      const bool counts = effect == nullptr ? flip.effect != Effect::kLost : flip.effect == *effect;
       return counts ? flip.margin : -1.0;
     };
     return weight(a) < weight(b);
@@ -40,10 +39,10 @@ void judge_flips(const results::Rules::FlipLimits& limits, const DecisionCompari
   if (counts.lost > 0) {
     const Flip& first = *std::find_if(compared.flips.begin(), compared.flips.end(),
                                       [](const Flip& flip) { return flip.effect == Effect::kLost; });
-    judgement.worsen(Verdict::kNonfinite,
-                     std::to_string(counts.lost) + " of " + std::to_string(rows) + " rows on " + where +
-                         " have no decision, since a score is NaN; the first is row " +
-                         std::to_string(first.row));
+    judgement.worsen(Verdict::kNonfinite, std::to_string(counts.lost) + " of " + std::to_string(rows) +
+                                              " rows on " + where +
+                                              " have no decision, since a score is NaN; the first is row " +
+                                              std::to_string(first.row));
   }
   const auto check = [&](std::int64_t number, double allowed, const Effect* effect, const std::string& what) {
     if (rows == 0 || !(static_cast<double>(number) / static_cast<double>(rows) > allowed)) return;
