@@ -42,6 +42,7 @@ std::vector<Line> mantissa_lines(int bit) {
     lines.push_back({"*", "fp32", kMiss, kBelowE});
   }
   const auto last_bits = [&](std::string_view types, int significand) {
+    if (bit > significand) return;
     if (bit > significand - 3) lines.push_back({"cross_entropy_loss", types, kMiss, kStoresSum});
     if (bit <= significand - 2) return;
     lines.push_back({kAttention, types, kMiss, kStoresP});
