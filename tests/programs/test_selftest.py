@@ -36,7 +36,7 @@ def row(kind: dict[str, Any]) -> str:
     rest = {"where": "*", "types": "*", "expectation": "must-catch", "reason": ""}
     exceptions = [exception(line) for line in kind["lines"] if line != rest]
     operators = "all" if kind["operators"] == "*" else kind["operators"].replace(" ", ", ")
-    return f"| `{kind['kind']}` | {kind['fault']} | {operators} | {'; '.join(exceptions) or '–'} |"
+    return f"| `{kind['kind']}` | {kind['fault']} | {operators} | {'; '.join(exceptions) or 'none'} |"
 
 
 def test_the_guide_lists_every_kind() -> None:
