@@ -1,7 +1,6 @@
 #include "cases/operator_recorder.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <string_view>
 
@@ -72,6 +71,17 @@ bool equal_types(const OperatorRecord& a, const OperatorRecord& b) {
   return a.name == b.name && a.inputs == b.inputs && a.outputs == b.outputs;
 }
 
+bool is_conversion(const OperatorRecord& record) {
+  return record.name == "aten::_to_copy" || record.name == "aten::copy_" || record.name == "aten::clone";
+}
+
+bool has_type(const OperatorRecord& record, c10::ScalarType type) {
+  const auto has = [&](const auto& types) {
+    return std::find(types.begin(), types.end(), type) != types.end();
+  };
+  return has(record.inputs) || has(record.outputs);
+}
+
 results::Json names_of(const std::vector<c10::ScalarType>& types) {
   results::Json names = results::Json::array();
   for (const auto type : types) names.push_back(precision::type_name(type));
@@ -105,23 +115,24 @@ std::vector<OperatorRecord> OperatorRecorder::take() {
 }
 
 bool computed_in(const std::vector<OperatorRecord>& operators, c10::ScalarType type) {
-  constexpr std::array<std::string_view, 3> kConversions{"aten::_to_copy", "aten::copy_", "aten::clone"};
   return std::any_of(operators.begin(), operators.end(), [&](const OperatorRecord& record) {
-    if (std::find(kConversions.begin(), kConversions.end(), record.name) != kConversions.end()) return false;
-    const auto has = [&](const auto& types) {
-      return std::find(types.begin(), types.end(), type) != types.end();
-    };
-    return has(record.inputs) || has(record.outputs);
+    return !is_conversion(record) && has_type(record, type);
   });
 }
 
-results::Json to_json(const std::vector<OperatorRecord>& operators) {
+bool not_lowered(const OperatorRecord& record, c10::ScalarType type) {
+  return type != at::kFloat && !is_conversion(record) && has_type(record, at::kFloat) &&
+         !has_type(record, type);
+}
+
+results::Json to_json(const std::vector<OperatorRecord>& operators, c10::ScalarType asked) {
   results::Json list = results::Json::array();
   for (const auto& record : operators) {
     list.push_back({{"name", record.name},
                     {"inputs", names_of(record.inputs)},
                     {"outputs", names_of(record.outputs)},
                     {"count", record.count}});
+    if (not_lowered(record, asked)) list.back()["not_lowered"] = true;
   }
   return list;
 }

@@ -37,6 +37,10 @@ class OperatorRecorder {
 // Did an operator that computes (a conversion or copy does not) see or give this type?
 bool computed_in(const std::vector<OperatorRecord>& operators, c10::ScalarType type);
 
-results::Json to_json(const std::vector<OperatorRecord>& operators);
+// It computed in FP32 although a run asks for `type`; false for conversions and for `type` FP32.
+bool not_lowered(const OperatorRecord& record, c10::ScalarType type);
+
+// With `asked`, operators that stayed in FP32 all the same carry "not_lowered": true.
+results::Json to_json(const std::vector<OperatorRecord>& operators, c10::ScalarType asked = at::kFloat);
 
 }  // namespace ampgate::cases

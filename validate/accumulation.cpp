@@ -1,9 +1,14 @@
 #include "validate/accumulation.h"
 
+#include <ATen/ops/matmul.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>
+
+#include "precision/formats.h"
+#include "validate/fp64_call.h"
 
 namespace ampgate::validate {
 namespace {
@@ -18,6 +23,9 @@ constexpr std::array<std::string_view, 4> kWeighted{"aten::linear", "aten::conv1
 // Operators of the form op(a, b) with the reduction over a's last dimension.
 constexpr std::array<std::string_view, 3> kProducts{"aten::matmul", "aten::mm", "aten::bmm"};
 
+// Operators of the form op(c, a, b, beta, alpha).
+constexpr std::array<std::string_view, 2> kAddedProducts{"aten::addmm", "aten::baddbmm"};
+
 bool contains(const auto& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -30,13 +38,15 @@ at::Tensor along_channels(const at::Tensor& bias, const c10::OperatorHandle& op,
   return bias.view(sizes);
 }
 
-}  // namespace
+at::Tensor deviation(const at::Tensor& y, const at::Tensor& q, double k) {
+  const at::Tensor y2 = y.square();
+  const at::Tensor t2 = y2 * (k / 3.0) + (q * k - y2).clamp_min(0.0) / 6.0 + q;
+  return t2.sqrt() * (kMeasured * kUnitRoundoff);
+}
 
-std::optional<at::Tensor> accumulation_deviation(const c10::OperatorHandle& op,
-                                                 const torch::jit::Stack& arguments,
-                                                 const at::Tensor& result) {
-  const bool weighted = contains(kWeighted, op.schema().name());
-  if (!weighted && !contains(kProducts, op.schema().name())) return {};
+// op(a, b) or op(a, b, bias, ...): the sum of squares comes from the operator itself.
+at::Tensor of_product(const c10::OperatorHandle& op, const torch::jit::Stack& arguments,
+                      const at::Tensor& result, bool weighted) {
   torch::jit::Stack squared = arguments;
   const at::Tensor a = arguments[0].toTensor();
   const at::Tensor b = arguments[1].toTensor();
@@ -48,11 +58,41 @@ std::optional<at::Tensor> accumulation_deviation(const c10::OperatorHandle& op,
     squared[2] = c10::IValue();
   }
   op.callBoxed(squared);
-  const at::Tensor q = squared.back().toTensor();
   const double k = static_cast<double>(weighted ? b.numel() / b.size(0) : a.size(-1));
-  const at::Tensor y2 = y.square();
-  const at::Tensor t2 = y2 * (k / 3.0) + (q * k - y2).clamp_min(0.0) / 6.0 + q;
-  return t2.sqrt() * (kMeasured * kUnitRoundoff);
+  return deviation(y, squared.back().toTensor(), k);
+}
+
+// beta c + alpha a b.
+at::Tensor of_added_product(const torch::jit::Stack& arguments, const at::Tensor& result) {
+  const at::Tensor a = arguments[1].toTensor() * arguments[4].toScalar();
+  const at::Tensor b = arguments[2].toTensor();
+  const at::Tensor y = result - arguments[0].toTensor() * arguments[3].toScalar();
+  return deviation(y, at::matmul(a.square(), b.square()), static_cast<double>(a.size(-1)));
+}
+
+std::optional<at::Tensor> of_attention(const torch::jit::Stack& arguments, const at::Tensor& result,
+                                       c10::ScalarType type) {
+  const at::Tensor value = arguments[2].toTensor();
+  // Fewer value heads than query heads: left out.
+  if (value.dim() != result.dim() || value.size(-3) != result.size(-3)) return {};
+  const at::Tensor p = attention_by_definition(arguments).second;
+  const at::Tensor q = at::matmul(p.square(), value.square());
+  const double unit = precision::format_of(type).unit_roundoff();
+  const at::Tensor sums = deviation(result, q, static_cast<double>(value.size(-2)));
+  return (sums.square() + q * (kMeasured * unit * kMeasured * unit)).sqrt();
+}
+
+}  // namespace
+
+std::optional<at::Tensor> accumulation_deviation(const c10::OperatorHandle& op,
+                                                 const torch::jit::Stack& arguments, const at::Tensor& result,
+                                                 c10::ScalarType type) {
+  const std::string& name = op.schema().name();
+  const bool weighted = contains(kWeighted, name);
+  if (weighted || contains(kProducts, name)) return of_product(op, arguments, result, weighted);
+  if (contains(kAddedProducts, name)) return of_added_product(arguments, result);
+  if (name == "aten::scaled_dot_product_attention") return of_attention(arguments, result, type);
+  return {};
 }
 
 }  // namespace ampgate::validate

@@ -8,6 +8,7 @@
 
 #include "precision/formats.h"
 #include "precision/precision.h"
+#include "validate/aside.h"
 #include "validate/call_tensors.h"
 #include "validate/elements.h"
 #include "validate/fp64_call.h"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cases/case.h"
+#include "validate/first_bad.h"
 #include "validate/quality.h"
 #include "validate/reference.h"
 #include "validate/session.h"
@@ -29,6 +30,7 @@ struct CaseSetup {
   const cases::Outputs oracle;  // FP64, on the unrounded tensors; empty where only a part is judged
   const cases::Outputs like;    // of the outputs' sizes
   Quality quality;
+  MadeBadValues baseline_bad_values;  // filled by the baseline's trial
 };
 
 }  // namespace ampgate::validate

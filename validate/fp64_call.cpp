@@ -1,15 +1,13 @@
 #include "validate/fp64_call.h"
 
 #include <ATen/core/enum_tag.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
 #include <ATen/ops/empty.h>
-#include <ATen/record_function.h>
 
 #include <limits>
 
 #include "precision/formats.h"
-#include "precision/region.h"
+#include "validate/aside.h"
 #include "validate/call_tensors.h"
 
 namespace ampgate::validate {
@@ -40,14 +38,6 @@ void fit_defaults(const CallView& view, Stack& arguments) {
   }
 }
 
-// The fused kernel turns a NaN query into 0, in FP64 too.
-std::vector<at::Tensor> attention(const Stack& a) {
-  const auto optional = [](const c10::IValue& value) { return value.toOptional<at::Tensor>(); };
-  return {std::get<0>(at::_scaled_dot_product_attention_math(
-      a[0].toTensor(), a[1].toTensor(), a[2].toTensor(), optional(a[3]), 0.0, a[5].toBool(), std::nullopt,
-      a[6].toOptional<double>(), a[7].toBool()))};
-}
-
 bool is_random(const CallView& view) {
   if (!view.op.hasTag(at::Tag::nondeterministic_seeded)) return false;
   // Without dropout these are not.
@@ -55,15 +45,6 @@ bool is_random(const CallView& view) {
 }
 
 }  // namespace
-
-struct Aside::Guards {
-  const at::NoGradGuard no_grad;
-  const precision::NoAutocast no_autocast;
-  const at::RecordFunctionGuard no_recording{false};
-};
-
-Aside::Aside() : guards_(std::make_unique<Guards>()) {}
-Aside::~Aside() = default;
 
 std::vector<at::Tensor> seen_inputs(const CallView& view) {
   std::vector<at::Tensor> tensors;
@@ -97,12 +78,22 @@ Stack fp64_arguments(const CallView& view) {
   return arguments;
 }
 
+std::pair<at::Tensor, at::Tensor> attention_by_definition(const Stack& arguments) {
+  auto [output, probabilities] = at::_scaled_dot_product_attention_math(
+      arguments[0].toTensor(), arguments[1].toTensor(), arguments[2].toTensor(),
+      arguments[3].toOptional<at::Tensor>(), 0.0, arguments[5].toBool(), std::nullopt,
+      arguments[6].toOptional<double>(), arguments[7].toBool());
+  return {std::move(output), std::move(probabilities)};
+}
+
 std::optional<std::vector<at::Tensor>> evaluate_fp64(const CallView& view) {
   const Aside aside;
   if (view.record.allocation || is_random(view)) return {};
   try {
     const Stack arguments = fp64_arguments(view);
-    if (view.record.name == "aten::scaled_dot_product_attention") return attention(arguments);
+    if (view.record.name == "aten::scaled_dot_product_attention") {
+      return std::vector{attention_by_definition(arguments).first};
+    }
     Stack stack = arguments;
     view.op.callBoxed(stack);
     std::vector<at::Tensor> outputs = outputs_of(view.op.schema(), arguments, stack);

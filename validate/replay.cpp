@@ -13,6 +13,7 @@
 
 #include "precision/formats.h"
 #include "validate/accumulation.h"
+#include "validate/call_tensors.h"
 
 namespace ampgate::validate {
 namespace {
@@ -81,14 +82,17 @@ class Replayer : public Interceptor {
     for (std::size_t i = 0; i < schema.arguments().size(); ++i)
       raise_type(schema.arguments()[i], stack[arguments + i]);
     for (const std::size_t i : recorded.rounded_inputs) {
-      stack[arguments + i] = noisy(stack[arguments + i].toTensor(), *recorded.rounded.front());
+      stack[arguments + i] = with_tensors(stack[arguments + i], [&](const at::Tensor& tensor) {
+        return tensor.is_floating_point() ? noisy(tensor, *recorded.rounded.front()) : tensor;
+      });
     }
     const torch::jit::Stack given(stack.begin() + static_cast<std::ptrdiff_t>(arguments), stack.end());
     op.callBoxed(stack);
     const auto results = stack.size() - schema.returns().size();
     for (std::size_t i = 0; i < recorded.rounded.size(); ++i) {
       if (!recorded.rounded[i]) continue;
-      if (const auto deviation = accumulation_deviation(op, given, stack[results + i].toTensor())) {
+      if (const auto deviation =
+              accumulation_deviation(op, given, stack[results + i].toTensor(), *recorded.rounded[i])) {
         stack[results + i] = at::normal(stack[results + i].toTensor(), *deviation * amplified_, generator_);
       }
       auto& result = stack[results + i];
@@ -147,12 +151,13 @@ void CallRecorder::call(const c10::OperatorHandle& op, torch::jit::Stack& stack)
   int input_bits = 0;  // of the widest floating argument
   std::vector<std::size_t> float_inputs;
   for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
-    const auto& value = stack[arguments + i];
-    if (!is_floating(value)) continue;
-    const auto type = value.toTensor().scalar_type();
-    input_bits = std::max(input_bits, significand_bits(type));
-    const auto* alias = schema.arguments()[i].alias_info();
-    if (type == at::kFloat && (alias == nullptr || !alias->isWrite())) float_inputs.push_back(i);
+    bool any_float = false;
+    for (const at::Tensor& tensor : tensors_in(stack[arguments + i])) {
+      if (!tensor.is_floating_point()) continue;
+      input_bits = std::max(input_bits, significand_bits(tensor.scalar_type()));
+      any_float = any_float || tensor.scalar_type() == at::kFloat;
+    }
+    if (any_float && !is_written(schema.arguments()[i])) float_inputs.push_back(i);
   }
   op.callBoxed(stack);
 

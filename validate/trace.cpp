@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "precision/region.h"
+#include "validate/aside.h"
 #include "validate/call_tensors.h"
 
 namespace ampgate::validate {
@@ -18,15 +19,6 @@ using torch::jit::Stack;
 
 const c10::StorageImpl* storage_of(const at::Tensor& tensor) {
   return tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
-}
-
-std::string joined_regions() {
-  std::string path;
-  for (const auto& name : precision::region_stack()) {
-    if (!path.empty()) path += '.';
-    path += name;
-  }
-  return path;
 }
 
 bool finite_number(const c10::IValue& value) {
@@ -51,7 +43,7 @@ Stack kept_arguments(const c10::FunctionSchema& schema, const Stack& arguments) 
     written.insert(written.end(), tensors.begin(), tensors.end());
   }
   if (written.empty()) return arguments;
-  const at::NoGradGuard no_grad;
+  const Aside aside;
   Stack kept;
   for (const auto& argument : arguments) {
     kept.push_back(with_tensors(argument, [&](const at::Tensor& tensor) {
@@ -157,7 +149,7 @@ void Tracer::call(const c10::OperatorHandle& op, Stack& stack) {
   TracedCall call;
   call.index = calls_.size();
   call.name = schema.name();
-  call.region = joined_regions();
+  call.region = precision::region_path();
   call.allocation = is_allocation(call.name);
   if (const auto node = torch::autograd::get_current_node()) {
     call.stage = Stage::kBackward;

@@ -172,13 +172,26 @@ Json output_checks(const CaseSetup& setup, const Criterion& criterion, const cas
   return checks;
 }
 
+// The baseline's bad values are kept for the other precisions, which are compared with them.
+Json explanation(CaseSetup& setup, const TrialRun& run, const precision::Precision& precision,
+                 bool has_baseline, Observation& observation, Judgement& judgement) {
+  Inspection& inspection = observation.inspection;
+  if (!has_baseline) setup.baseline_bad_values = inspection.made;
+  if (judgement.verdict == Verdict::kInaccurate && !inspection.checks) {
+    inspection = inspect(setup.session, setup.definition, run, precision);
+  }
+  return explain(inspection,
+                 {setup.original, run.prepared, has_baseline ? &setup.baseline_bad_values : nullptr},
+                 judgement);
+}
+
 }  // namespace
 
 TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
                         const cases::Outputs* baseline) {
   const auto& [session, definition] = std::tie(setup.session, setup.definition);
   TrialRun run = run_plain(session, definition, setup.original, precision, setup.like);
-  const Observation observation = observe(session, definition, run, precision);
+  Observation observation = observe(session, definition, run, precision);
 
   TrialAnswer answer;
   Criterion criterion;
@@ -227,14 +240,15 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
     body["decisions"] =
         setup.quality.judge({precision, run.outputs, before, *prediction, observation.calls}, judgement);
   }
-  body["operators"] = cases::to_json(observation.operators);
+  body["explanation"] = explanation(setup, run, precision, baseline != nullptr, observation, judgement);
+  body["operators"] = cases::to_json(observation.operators, precision.type);
   body["not_lowered"] =
       precision.type != at::kFloat && !cases::computed_in(observation.operators, precision.type);
   body["facts"] = {{"flops", setup.facts.flops},
                    {"bytes", cases::least_bytes(setup.facts, run.prepared, run.outputs)},
                    {"meaning", name_of(setup.facts.meaning)}};
   body["evidence"] = evidence(session, definition, setup.shape, precision, setup.digests, run);
-  body["evidence"]["operators"] = body["operators"];
+  body["evidence"]["operators"] = cases::to_json(observation.operators);
   body["evidence"]["checks"] = output_checks(setup, criterion, run.outputs, judgement);
   if (Json unchecked = unchecked_outputs(setup, judgement); !unchecked.empty())
     body["evidence"]["unchecked"] = std::move(unchecked);

@@ -37,6 +37,15 @@ std::vector<std::string> digests_of(const cases::State& state) {
   return digests;
 }
 
+// What the next run works on: copies when the run writes to its tensors.
+cases::State state_for(const TrialRun& run) {
+  cases::State state = run.prepared;
+  if (!run.written.empty()) {
+    for (auto& entry : state.tensors) entry.tensor = entry.tensor.clone();
+  }
+  return state;
+}
+
 }  // namespace
 
 TrialRun run_plain(const Session& session, const cases::Case& definition, const cases::State& original,
@@ -62,25 +71,32 @@ Observation observe(const Session& session, const cases::Case& definition, const
                     const precision::Precision& precision) {
   const auto scope = numerics(precision);
   Observation observation;
-  cases::State state = run.prepared;
-  if (!run.written.empty()) {
-    for (auto& entry : state.tensors) entry.tensor = entry.tensor.clone();
-  }
+  cases::State state = state_for(run);
   observation.repeated = execute(session, definition, state, precision, run.outputs);
   observation.repeatable = digests_of(observation.repeated) == run.digests;
 
   cases::OperatorRecorder operators;
   CallRecorder calls;
+  Inspector inspector(session.rules, state, definition.model, definition.model ? &calls : nullptr);
   cases::Outputs observed;
   {
-    std::optional<InterceptScope> intercept;
-    if (definition.model) intercept.emplace(calls);
+    const InterceptScope intercept(inspector.tracer());
     observed = execute(session, definition, state, precision, run.outputs);
   }
   observation.operators = operators.take();
   observation.calls = calls.take();
+  observation.inspection = inspector.take(observed);
   observation.reproduced = digests_of(observed) == run.digests;
   return observation;
+}
+
+Inspection inspect(const Session& session, const cases::Case& definition, const TrialRun& run,
+                   const precision::Precision& precision) {
+  const auto scope = numerics(precision);
+  cases::State state = state_for(run);
+  Inspector inspector(session.rules, state, true);
+  const InterceptScope intercept(inspector.tracer());
+  return inspector.take(execute(session, definition, state, precision, run.outputs));
 }
 
 }  // namespace ampgate::validate

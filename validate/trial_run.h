@@ -7,6 +7,7 @@
 #include "cases/case.h"
 #include "cases/operator_recorder.h"
 #include "precision/precision.h"
+#include "validate/explanation.h"
 #include "validate/replay.h"
 #include "validate/session.h"
 
@@ -32,9 +33,14 @@ struct Observation {
   bool reproduced = false;  // so was the run under observation
   std::vector<cases::OperatorRecord> operators;
   std::vector<RecordedCall> calls;  // models only
+  Inspection inspection;            // operators are checked one by one in models only
 };
 
 Observation observe(const Session& session, const cases::Case& definition, const TrialRun& run,
                     const precision::Precision& precision);
+
+// The run once more with every operator checked: what `observe` leaves out for cases that are one operator.
+Inspection inspect(const Session& session, const cases::Case& definition, const TrialRun& run,
+                   const precision::Precision& precision);
 
 }  // namespace ampgate::validate

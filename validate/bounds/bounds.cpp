@@ -51,6 +51,14 @@ Function function_of(cases::Family family) {
       return bounds::attention;
     case Family::kIndexAdd:
       return bounds::index_add;
+    case Family::kArithmetic:
+      return bounds::arithmetic;
+    case Family::kUnary:
+      return bounds::unary;
+    case Family::kActivation:
+      return bounds::activation;
+    case Family::kLinearMap:
+      return bounds::linear_map;
     case Family::kModel:
     case Family::kUnknown:
       break;

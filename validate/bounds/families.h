@@ -24,6 +24,10 @@ Bound gelu_tanh(const BoundContext& context, std::size_t output);
 Bound silu(const BoundContext& context, std::size_t output);
 Bound exp(const BoundContext& context, std::size_t output);
 Bound attention(const BoundContext& context, std::size_t output);
+Bound arithmetic(const BoundContext& context, std::size_t output);
+Bound unary(const BoundContext& context, std::size_t output);
+Bound activation(const BoundContext& context, std::size_t output);
+Bound linear_map(const BoundContext& context, std::size_t output);
 Bound index_add(const BoundContext& context, std::size_t output);
 
 }  // namespace ampgate::validate::bounds

@@ -1,0 +1,89 @@
+#include "validate/explanation.h"
+
+namespace ampgate::validate {
+namespace {
+
+using results::Json;
+using results::Verdict;
+
+constexpr std::size_t kMostSwallowed = 20;  // in the record
+
+std::map<std::string, BadValue> stored_bad_values(const Explained& trial) {
+  std::map<std::string, BadValue> stored;
+  for (std::size_t i = 0; i < trial.prepared.tensors.size(); ++i) {
+    if (auto bad = stored_bad_value(trial.original[i], trial.prepared[i])) {
+      stored.emplace(trial.prepared.tensors[i].name, *std::move(bad));
+    }
+  }
+  return stored;
+}
+
+void judge_operators(const Inspection& inspection, Judgement& judgement) {
+  const local::LocalResult* first = inspection.checks->first_outside();
+  if (first != nullptr) {
+    const std::string sentence = inspection.checks->sentence(inspection.calls);
+    const bool rejected = first->finding == local::Finding::kOutside;
+    if (judgement.verdict == Verdict::kInaccurate) {
+      judgement.reason += "; " + sentence;
+    } else {
+      judgement.worsen(rejected ? Verdict::kInaccurate : Verdict::kSuspect, sentence);
+    }
+  } else if (judgement.verdict == Verdict::kInaccurate) {
+    judgement.reason += "; " + inspection.checks->sentence(inspection.calls);
+  }
+}
+
+void tell_bad_values(const Inspection& inspection, const BadReport& report, Judgement& judgement) {
+  if (report.first && judgement.verdict == Verdict::kNonfinite) {
+    judgement.reason += "; first bad value: " + sentence(*report.first, inspection.calls);
+  }
+  if (report.swallowed.empty()) return;
+  const std::size_t more = report.swallowed.size() - 1;
+  judgement.findings.push_back({"ordinary", "swallowed",
+                                "a NaN or infinity does not show in the outputs: " +
+                                    sentence(report.swallowed.front(), inspection.calls) +
+                                    (more == 0 ? "" : "; and " + std::to_string(more) + " more")});
+}
+
+}  // namespace
+
+Inspector::Inspector(const results::Rules& rules, const cases::State& state, bool check_operators,
+                     Interceptor* inner)
+    : tracer_(
+          [this](const CallView& view) {
+            if (auto bad = made_bad_value(view)) inspection_.made.emplace(view.record.index, *std::move(bad));
+            if (inspection_.checks) inspection_.checks->check(view);
+          },
+          inner) {
+  if (check_operators) inspection_.checks.emplace(rules);
+  for (const auto& entry : state.tensors) tracer_.name_tensor(entry.tensor, entry.name);
+}
+
+Inspection Inspector::take(const cases::Outputs& outputs) {
+  for (const at::Tensor& output : outputs) {
+    if (scan_finite(output).finite()) continue;
+    const auto writers = tracer_.bad_writers(output);
+    inspection_.reached.insert(inspection_.reached.end(), writers.begin(), writers.end());
+  }
+  inspection_.calls = tracer_.take();
+  return std::move(inspection_);
+}
+
+Json explain(const Inspection& inspection, const Explained& trial, Judgement& judgement) {
+  const BadReport report = find_bad_values(
+      {inspection.calls, inspection.made, stored_bad_values(trial), inspection.reached, trial.baseline});
+  Json json = Json::object();
+  if (report.first) json["first_bad"] = to_json(*report.first, inspection.calls);
+  json["swallowed"] = Json::array();
+  for (std::size_t i = 0; i < std::min(kMostSwallowed, report.swallowed.size()); ++i) {
+    json["swallowed"].push_back(to_json(report.swallowed[i], inspection.calls));
+  }
+  if (inspection.checks) {
+    judge_operators(inspection, judgement);
+    json["local"] = inspection.checks->to_json(inspection.calls);
+  }
+  tell_bad_values(inspection, report, judgement);
+  return json;
+}
+
+}  // namespace ampgate::validate
