@@ -3,10 +3,12 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 
 #include "backends/digest_parts.h"
+#include "backends/scan.h"
 
 namespace ampgate::backends {
 namespace {
@@ -18,8 +20,10 @@ hash::Lanes hash_bytes(const void* data, std::uint64_t bytes) {
   std::atomic<std::uint64_t> second{0};
   const auto words = static_cast<std::int64_t>(hash::word_count(bytes));
   at::parallel_for(0, words, kWordsPerTask, [&](std::int64_t begin, std::int64_t end) {
+    const auto offset = static_cast<std::uint64_t>(begin) * 8;
+    const std::uint64_t taken = std::min(bytes, static_cast<std::uint64_t>(end) * 8) - offset;
     const hash::Lanes sum =
-        hash::sum_words(data, bytes, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end), 1);
+        scan::sum_words(static_cast<const char*>(data) + offset, taken, static_cast<std::uint64_t>(begin));
     first.fetch_add(sum.first, std::memory_order_relaxed);
     second.fetch_add(sum.second, std::memory_order_relaxed);
   });

@@ -40,6 +40,7 @@ struct Comparison {
   double mean_signed_error = 0.0;
   double rms_error = 0.0;
   double rms_reference = 0.0;
+  std::string digest{};  // of the output that was compared, as backends/digest.h gives it
 
   // All elements that could be judged are within E, and there was at least one.
   bool accepted() const { return problem.empty() && rejected == 0 && between == 0 && judged > 0; }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/kernels/judge.h"
+#include "backends/scan.h"
 #include "precision/formats.h"
 #include "validate/compare.h"
 #include "validate/elements.h"
@@ -14,48 +16,41 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-struct ErrorSums {
-  Cost cost;
-  std::int64_t worst = -1;
-  std::int64_t finite = 0;
-  double signed_error = 0.0;
-  double squared_error = 0.0;
-  double squared_reference = 0.0;
+struct UnitCost {
+  backends::judge::Errors errors;
+  backends::judge::Worst worst;  // by error alone
+  std::int64_t nan_mismatch = 0;
+  std::int64_t inf_mismatch = 0;
 
   void element(std::int64_t index, double actual, double expected) {
     if (std::isnan(actual) || std::isnan(expected)) {
-      if (std::isnan(actual) != std::isnan(expected)) ++cost.nan_mismatch;
-      return;
+      if (std::isnan(actual) != std::isnan(expected)) ++nan_mismatch;
+    } else if (!std::isfinite(actual) || !std::isfinite(expected)) {
+      if (actual != expected) ++inf_mismatch;
+    } else {
+      const double error = actual - expected;
+      errors.merge({1, error, error * error, expected * expected, std::abs(error)});
+      worst.take(index, 0.0, std::abs(error));
     }
-    if (!std::isfinite(actual) || !std::isfinite(expected)) {
-      if (actual != expected) ++cost.inf_mismatch;
-      return;
-    }
-    const double error = actual - expected;
-    ++finite;
-    signed_error += error;
-    squared_error += error * error;
-    squared_reference += expected * expected;
-    if (worst < 0 || std::abs(error) > cost.max_abs_error) worst_at(index, std::abs(error), expected, actual);
   }
 
-  void worst_at(std::int64_t index, double error, double expected, double actual) {
-    worst = index;
-    cost.max_abs_error = error;
-    cost.expected = expected;
-    cost.actual = actual;
-  }
-
-  void merge(const ErrorSums& other) {
-    cost.nan_mismatch += other.cost.nan_mismatch;
-    cost.inf_mismatch += other.cost.inf_mismatch;
-    finite += other.finite;
-    signed_error += other.signed_error;
-    squared_error += other.squared_error;
-    squared_reference += other.squared_reference;
-    if (other.worst >= 0 && (worst < 0 || other.cost.max_abs_error > cost.max_abs_error)) {
-      worst_at(other.worst, other.cost.max_abs_error, other.cost.expected, other.cost.actual);
+  void block(const Elements& actual, const Elements& expected, std::int64_t start, std::int64_t count) {
+    actual.prefetch(start + 2 * kBlock, kBlock);
+    expected.prefetch(start + 2 * kBlock, kBlock);
+    std::array<double, kBlock> a_buffer;
+    std::array<double, kBlock> b_buffer;
+    const double* const a = actual.read(start, count, a_buffer.data());
+    const double* const b = expected.read(start, count, b_buffer.data());
+    const auto seen = backends::scan::differences(a, b, count);
+    if (seen.special) {
+      for (std::int64_t i = 0; i < count; ++i) element(start + i, a[i], b[i]);
+      return;
     }
+    errors.merge(seen.errors);
+    if (worst.index >= 0 && !(seen.errors.largest > worst.error)) return;
+    std::int64_t first = 0;
+    while (std::abs(a[first] - b[first]) != seen.errors.largest) ++first;
+    worst.take(start + first, 0.0, seen.errors.largest);
   }
 };
 
@@ -72,25 +67,30 @@ Cost precision_cost(const at::Tensor& actual, const at::Tensor& baseline) {
   if (!cost.problem.empty()) return cost;
   const Elements out(actual);
   const Elements expected(baseline);
-  std::vector<ErrorSums> blocks(static_cast<std::size_t>(block_count(out.count())));
-  for_each_stretch(out.count(), [&](std::int64_t block, std::int64_t start, std::int64_t count) {
-    std::array<double, kStretch> a;
-    std::array<double, kStretch> b;
-    out.read(start, count, a.data());
-    expected.read(start, count, b.data());
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      blocks[static_cast<std::size_t>(block)].element(start + i, a[at], b[at]);
+  std::vector<UnitCost> units(static_cast<std::size_t>(unit_count(out.count())));
+  for_each_unit(out.count(), [&](std::int64_t unit, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t start = begin; start < end; start += kBlock) {
+      units[static_cast<std::size_t>(unit)].block(out, expected, start, std::min(kBlock, end - start));
     }
   });
 
-  ErrorSums sums;
-  for (const auto& block : blocks) sums.merge(block);
-  cost = sums.cost;
+  backends::judge::Errors errors;
+  backends::judge::Worst worst;
+  for (const auto& unit : units) {
+    errors.merge(unit.errors);
+    cost.nan_mismatch += unit.nan_mismatch;
+    cost.inf_mismatch += unit.inf_mismatch;
+    if (unit.worst.index >= 0) worst.take(unit.worst.index, 0.0, unit.worst.error);
+  }
   cost.elements = out.count();
-  if (sums.worst >= 0) cost.position = position_of(sums.worst, actual.sizes());
-  if (sums.finite > 0) cost.mean_signed_error = sums.signed_error / static_cast<double>(sums.finite);
-  cost.relative_rms_error = ratio_of(std::sqrt(sums.squared_error), std::sqrt(sums.squared_reference));
+  cost.max_abs_error = errors.largest;
+  if (worst.index >= 0) {
+    cost.position = position_of(worst.index, actual.sizes());
+    cost.expected = value_at(baseline, cost.position);
+    cost.actual = value_at(actual, cost.position);
+  }
+  if (errors.finite > 0) cost.mean_signed_error = errors.sum / static_cast<double>(errors.finite);
+  cost.relative_rms_error = ratio_of(std::sqrt(errors.sum_of_squares), std::sqrt(errors.reference_squares));
   return cost;
 }
 
@@ -107,31 +107,34 @@ ErrorRatio error_ratio(const at::Tensor& actual, const at::Tensor& oracle) {
     std::int64_t finite = 0;
     bool masks_equal = true;
   };
-  std::vector<Sums> blocks(static_cast<std::size_t>(block_count(out.count())));
-  for_each_stretch(out.count(), [&](std::int64_t block, std::int64_t start, std::int64_t count) {
-    std::array<double, kStretch> a;
-    std::array<double, kStretch> y;
-    out.read(start, count, a.data());
-    expected.read(start, count, y.data());
-    Sums& sums = blocks[static_cast<std::size_t>(block)];
-    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-      const double rounded = precision::round_to(y[i], format);
-      if (std::isfinite(rounded) && std::isfinite(a[i])) {
-        sums.actual += (a[i] - y[i]) * (a[i] - y[i]);
-        sums.rounded += (rounded - y[i]) * (rounded - y[i]);
-        ++sums.finite;
-      } else if (a[i] != rounded && !(std::isnan(a[i]) && std::isnan(rounded))) {
-        sums.masks_equal = false;
+  std::vector<Sums> units(static_cast<std::size_t>(unit_count(out.count())));
+  for_each_unit(out.count(), [&](std::int64_t unit, std::int64_t begin, std::int64_t end) {
+    std::array<double, kBlock> a_buffer;
+    std::array<double, kBlock> y_buffer;
+    Sums& sums = units[static_cast<std::size_t>(unit)];
+    for (std::int64_t start = begin; start < end; start += kBlock) {
+      const std::int64_t count = std::min(kBlock, end - start);
+      const double* const a = out.read(start, count, a_buffer.data());
+      const double* const y = expected.read(start, count, y_buffer.data());
+      for (std::int64_t i = 0; i < count; ++i) {
+        const double rounded = precision::round_to(y[i], format);
+        if (std::isfinite(rounded) && std::isfinite(a[i])) {
+          sums.actual += (a[i] - y[i]) * (a[i] - y[i]);
+          sums.rounded += (rounded - y[i]) * (rounded - y[i]);
+          ++sums.finite;
+        } else if (a[i] != rounded && !(std::isnan(a[i]) && std::isnan(rounded))) {
+          sums.masks_equal = false;
+        }
       }
     }
   });
 
   Sums total;
-  for (const auto& block : blocks) {
-    total.actual += block.actual;
-    total.rounded += block.rounded;
-    total.finite += block.finite;
-    total.masks_equal = total.masks_equal && block.masks_equal;
+  for (const auto& unit : units) {
+    total.actual += unit.actual;
+    total.rounded += unit.rounded;
+    total.finite += unit.finite;
+    total.masks_equal = total.masks_equal && unit.masks_equal;
   }
   if (total.finite > 0) {
     result.actual_rmse = std::sqrt(total.actual / static_cast<double>(total.finite));

@@ -3,28 +3,15 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
+#include "backends/scan.h"
+
 namespace ampgate::validate {
-namespace {
-
-constexpr std::int64_t kBlock = 64 * kStretch;
-
-template <typename T>
-void widen(const at::Tensor& tensor, std::int64_t offset, std::int64_t stride, std::int64_t count,
-           double* out) {
-  const T* source = tensor.const_data_ptr<T>() + offset;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if constexpr (sizeof(T) == 2) {
-      out[i] = static_cast<float>(source[i * stride]);
-    } else {
-      out[i] = source[i * stride];
-    }
-  }
-}
-
-}  // namespace
 
 std::string sizes_text(at::IntArrayRef sizes) {
   std::string text = "(";
@@ -45,60 +32,80 @@ std::string why_incomparable(const at::Tensor& actual, const at::Tensor& expecte
 }
 
 Elements::Elements(const at::Tensor& tensor)
-    : tensor_(tensor.detach().cpu()), count_(tensor.numel()), row_length_(tensor.numel()) {
-  const auto type = tensor.scalar_type();
-  if (type != at::kFloat && type != at::kHalf && type != at::kBFloat16 && type != at::kDouble) {
-    throw std::invalid_argument(std::string("cannot compare elements of type ") + c10::toString(type));
+    : tensor_(tensor.detach().cpu()),
+      data_(static_cast<const char*>(tensor_.const_data_ptr())),
+      type_(tensor.scalar_type()),
+      contiguous_(tensor_.is_contiguous()),
+      count_(tensor.numel()),
+      width_(static_cast<std::int64_t>(tensor_.element_size())),
+      row_length_(contiguous_ ? count_ : tensor_.size(-1)) {
+  if (type_ != at::kFloat && type_ != at::kHalf && type_ != at::kBFloat16 && type_ != at::kDouble) {
+    throw std::invalid_argument(std::string("cannot compare elements of type ") + c10::toString(type_));
   }
-  if (!tensor_.is_contiguous() && tensor_.dim() > 0) row_length_ = tensor_.size(-1);
 }
 
-void Elements::read(std::int64_t start, std::int64_t count, double* out) const {
-  const bool contiguous = tensor_.is_contiguous();
-  const std::int64_t stride = contiguous || tensor_.dim() == 0 ? 1 : tensor_.stride(-1);
+const void* Elements::raw(std::int64_t start, std::int64_t count, void* buffer) const {
+  if (contiguous_) return data_ + start * width_;
+  gather(start, count, static_cast<char*>(buffer));
+  return buffer;
+}
+
+const double* Elements::read(std::int64_t start, std::int64_t count, double* buffer) const {
+  if (type_ == at::kDouble) return static_cast<const double*>(raw(start, count, buffer));
+  std::array<float, kBlock> gathered;
+  const void* const source = raw(start, count, gathered.data());
+  if (type_ == at::kFloat) {
+    backends::scan::widen_float(static_cast<const float*>(source), buffer, count);
+  } else if (type_ == at::kHalf) {
+    backends::scan::widen_half(static_cast<const std::uint16_t*>(source), buffer, count);
+  } else {
+    backends::scan::widen_bfloat16(static_cast<const std::uint16_t*>(source), buffer, count);
+  }
+  return buffer;
+}
+
+void Elements::prefetch(std::int64_t start, std::int64_t count) const {
+  if (!contiguous_) return;
+  constexpr std::int64_t kLine = 64;
+  const std::int64_t end = std::min(start + count, count_) * width_;
+  for (std::int64_t at = start * width_; at < end; at += kLine) __builtin_prefetch(data_ + at);
+}
+
+void Elements::gather(std::int64_t start, std::int64_t count, char* out) const {
+  const std::int64_t stride = tensor_.stride(-1) * width_;
   while (count > 0) {
     const std::int64_t within = start % row_length_;
     const std::int64_t taken = std::min(count, row_length_ - within);
-    std::int64_t offset = within * stride;
-    if (!contiguous) {
-      std::int64_t row = start / row_length_;
-      for (std::int64_t dim = tensor_.dim() - 2; dim >= 0; --dim) {
-        offset += row % tensor_.size(dim) * tensor_.stride(dim);
-        row /= tensor_.size(dim);
-      }
+    std::int64_t offset = 0;
+    std::int64_t row = start / row_length_;
+    for (std::int64_t dim = tensor_.dim() - 2; dim >= 0; --dim) {
+      offset += row % tensor_.size(dim) * tensor_.stride(dim);
+      row /= tensor_.size(dim);
     }
-    switch (tensor_.scalar_type()) {
-      case at::kFloat:
-        widen<float>(tensor_, offset, stride, taken, out);
-        break;
-      case at::kHalf:
-        widen<c10::Half>(tensor_, offset, stride, taken, out);
-        break;
-      case at::kBFloat16:
-        widen<c10::BFloat16>(tensor_, offset, stride, taken, out);
-        break;
-      default:
-        widen<double>(tensor_, offset, stride, taken, out);
-        break;
+    const char* source = data_ + offset * width_ + within * stride;
+    for (std::int64_t i = 0; i < taken; ++i, source += stride, out += width_) {
+      std::memcpy(out, source, static_cast<std::size_t>(width_));
     }
     start += taken;
-    out += taken;
     count -= taken;
   }
 }
 
-std::int64_t block_count(std::int64_t elements) { return (elements + kBlock - 1) / kBlock; }
+std::int64_t unit_count(std::int64_t elements) { return (elements + kUnit - 1) / kUnit; }
 
-void for_each_stretch(std::int64_t elements,
-                      const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& work) {
-  at::parallel_for(0, block_count(elements), 1, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t block = first; block < last; ++block) {
-      const std::int64_t end = std::min(elements, (block + 1) * kBlock);
-      for (std::int64_t start = block * kBlock; start < end; start += kStretch) {
-        work(block, start, std::min(kStretch, end - start));
-      }
+void for_each_unit(std::int64_t elements,
+                   const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& work) {
+  at::parallel_for(0, unit_count(elements), 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t unit = first; unit < last; ++unit) {
+      work(unit, unit * kUnit, std::min(elements, (unit + 1) * kUnit));
     }
   });
+}
+
+double value_at(const at::Tensor& tensor, const std::vector<std::int64_t>& position) {
+  at::Tensor element = tensor.detach();
+  for (const std::int64_t index : position) element = element.select(0, index);
+  return element.item<double>();
 }
 
 std::vector<std::int64_t> position_of(std::int64_t index, at::IntArrayRef sizes) {
