@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backends/replace_allocator.h"
+
 namespace ampgate::backends {
 namespace {
 
@@ -33,7 +35,7 @@ class CountingAllocator final : public c10::Allocator {
   void remove(Count* count) {
     const std::lock_guard lock(mutex_);
     std::erase(counts_, count);
-    if (counts_.empty()) set(inner_, this);
+    if (counts_.empty()) replace_cpu_allocator(inner_, this);
   }
 
   c10::DataPtr allocate(std::size_t bytes) override {
@@ -78,14 +80,7 @@ class CountingAllocator final : public c10::Allocator {
           "cpu: the process has a CPU allocator that cannot be counted; run without custom allocators");
     }
     inner_ = current;
-    set(this, current);
-  }
-
-  // SetCPUAllocator silently ignores a priority lower than the one in force, which cannot be asked for.
-  static void set(c10::Allocator* wanted, const c10::Allocator* current) {
-    for (int priority = 0; priority <= 255 && c10::GetCPUAllocator() == current; ++priority) {
-      c10::SetCPUAllocator(wanted, static_cast<std::uint8_t>(priority));
-    }
+    replace_cpu_allocator(this, current);
   }
 
   std::mutex mutex_;

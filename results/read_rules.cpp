@@ -142,6 +142,7 @@ Rules parse_rules(std::string_view text, const std::string& where) {
   reader.read("suspect_opens_gate", rules.suspect_opens_gate);
   reader.read("maximum_accuracy_loss", rules.maximum_accuracy_loss, 0, 1);
   reader.read("maximum_rmse_ratio", rules.maximum_rmse_ratio, 1, kLargest);
+  reader.read("repeats", rules.repeats, 1, 100000);
   reader.read("trial_limit_s", rules.trial_limit_s, kTiny, 1e6);
   reader.read("validation_limit_s", rules.validation_limit_s, kTiny, 1e6);
   if (reader.has("bounds")) read_bounds(reader.object("bounds"), rules.bounds);

@@ -131,6 +131,7 @@ const std::vector<std::pair<std::string, Relaxed>>& directions() {
       {"/maximum_accuracy_loss", Relaxed::kByMore},
       {"/maximum_rmse_ratio", Relaxed::kByMore},
       {"/outputs", Relaxed::kByEntries},
+      {"/repeats", Relaxed::kByLess},
       {"/trial_limit_s", Relaxed::kByMore},
       {"/validation_limit_s", Relaxed::kByMore},
       {"/measurement/processes", Relaxed::kByLess},

@@ -57,6 +57,7 @@ Json to_json(const Rules& rules) {
           {"maximum_accuracy_loss", rules.maximum_accuracy_loss},
           {"maximum_rmse_ratio", rules.maximum_rmse_ratio},
           {"outputs", outputs_json(rules.outputs)},
+          {"repeats", rules.repeats},
           {"trial_limit_s", rules.trial_limit_s},
           {"validation_limit_s", rules.validation_limit_s},
           {"measurement",

@@ -5,15 +5,17 @@ namespace ampgate::validate {
 using results::Json;
 
 Json comparison_json(const std::string& output, const Comparison& comparison) {
-  return {{"output", output},
-          {"max_abs_error", results::number(comparison.max_abs_error)},
-          {"position", comparison.position},
-          {"expected", results::number(comparison.expected)},
-          {"actual", results::number(comparison.actual)},
-          {"max_ulp", comparison.max_ulp},
-          {"mean_signed_error", results::number(comparison.mean_signed_error)},
-          {"elements", comparison.elements},
-          {"rejected", comparison.rejected}};
+  Json json{{"output", output},
+            {"max_abs_error", results::number(comparison.max_abs_error)},
+            {"position", comparison.position},
+            {"expected", results::number(comparison.expected)},
+            {"actual", results::number(comparison.actual)},
+            {"max_ulp", comparison.max_ulp},
+            {"mean_signed_error", results::number(comparison.mean_signed_error)},
+            {"elements", comparison.elements},
+            {"rejected", comparison.rejected}};
+  if (!comparison.digest.empty()) json["digest"] = comparison.digest;
+  return json;
 }
 
 }  // namespace ampgate::validate

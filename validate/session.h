@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "backends/backend.h"
 #include "results/json.h"
 #include "results/rules.h"
+#include "validate/stale_output.h"
 
 namespace ampgate::validate {
 
@@ -19,6 +21,8 @@ struct Session {
   std::uint64_t seed;
   // Where FP32 products are not FP32 on this device, in words (tf32_probe.h); empty: they are.
   std::string lowered_fp32{};
+  // Of the case before, for mutants.
+  std::shared_ptr<StaleOutput> outputs = std::make_shared<StaleOutput>();
 };
 
 }  // namespace ampgate::validate

@@ -29,17 +29,20 @@ std::vector<std::vector<std::int64_t>> strange_elements(const at::Tensor& output
   const Elements values(output);
   std::optional<Elements> expected;
   if (baseline != nullptr && baseline->sizes() == output.sizes()) expected.emplace(*baseline);
-  std::vector<Strange> strangest(static_cast<std::size_t>(block_count(values.count())));
-  for_each_stretch(values.count(), [&](std::int64_t block, std::int64_t start, std::int64_t length) {
-    std::array<double, kStretch> value;
-    std::array<double, kStretch> other{};
-    values.read(start, length, value.data());
-    if (expected) expected->read(start, length, other.data());
-    Strange& most = strangest[static_cast<std::size_t>(block)];
-    for (std::int64_t i = 0; i < length; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      const double by = strangeness(value[at], other[at]);
-      if (by > most.by) most = {by, start + i};
+  std::vector<Strange> strangest(static_cast<std::size_t>(unit_count(values.count())));
+  for_each_unit(values.count(), [&](std::int64_t unit, std::int64_t begin, std::int64_t end) {
+    std::array<double, kBlock> value_buffer;
+    std::array<double, kBlock> other_buffer{};
+    Strange& most = strangest[static_cast<std::size_t>(unit)];
+    for (std::int64_t start = begin; start < end; start += kBlock) {
+      const std::int64_t length = std::min(kBlock, end - start);
+      const double* const value = values.read(start, length, value_buffer.data());
+      const double* const other =
+          expected ? expected->read(start, length, other_buffer.data()) : other_buffer.data();
+      for (std::int64_t i = 0; i < length; ++i) {
+        const double by = strangeness(value[i], other[i]);
+        if (by > most.by) most = {by, start + i};
+      }
     }
   });
   const auto last = strangest.begin() + static_cast<std::ptrdiff_t>(std::min(count, strangest.size()));

@@ -9,6 +9,7 @@
 #include "validate/evidence.h"
 #include "validate/mutants.h"
 #include "validate/output_rules.h"
+#include "validate/repetition.h"
 #include "validate/strange.h"
 #include "validate/text.h"
 #include "validate/trial_run.h"
@@ -91,10 +92,10 @@ bool is_ignored(const CaseSetup& setup, std::size_t output) {
   return !why_ignored(setup.session.rules, setup.definition.name, setup.definition.outputs[output]).empty();
 }
 
+// What the criterion does to wrong results on one kind of input.
 void test_criterion(const CaseSetup& setup, const Criterion& criterion, const cases::Outputs& outputs,
-                    Judgement& judgement) {
+                    const std::string& input, Vacuity& vacuity) {
   const bool suspect_allowed = setup.session.rules.suspect_opens_gate;
-  if (!results::opens_gate(judgement.verdict, suspect_allowed)) return;
   cases::Outputs rounded;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const at::Tensor& right = criterion.oracle[i];
@@ -105,25 +106,30 @@ void test_criterion(const CaseSetup& setup, const Criterion& criterion, const ca
                                                   : right);
     }
   }
-  const std::string survivor = surviving_mutant(rounded, setup.definition, [&](const cases::Outputs& mutant) {
-    return results::opens_gate(criterion.judge_part(mutant).verdict, suspect_allowed);
-  });
+  vacuity.try_on(input, rounded, setup.definition, setup.session.outputs->before(setup.definition.name),
+                 [&](const cases::Outputs& mutant) {
+                   return results::opens_gate(criterion.judge_part(mutant).verdict, suspect_allowed);
+                 });
+}
+
+void judge_vacuity(const Vacuity& vacuity, Judgement& judgement) {
+  const std::string survivor = vacuity.survivor();
   if (survivor.empty()) return;
   judgement.worsen(Verdict::kVacuous, "the check accepts a wrong result as well (" + survivor +
                                           "), so its margin of " + text(judgement.margin) + " says nothing");
 }
 
-void judge_repetition(const CaseSetup& setup, const Criterion& criterion, const Observation& observation,
+void judge_repetition(const CaseSetup& setup, const Repetition& repetition, const Observation& observation,
                       Judgement& judgement) {
-  if (!observation.repeatable) {
-    const Judgement repeated = criterion.judge(observation.repeated);
-    const bool suspect_allowed = setup.session.rules.suspect_opens_gate;
-    if (results::opens_gate(judgement.verdict, suspect_allowed) &&
-        !results::opens_gate(repeated.verdict, suspect_allowed)) {
-      judgement.worsen(Verdict::kUnrepeatable,
-                       "a second run of the same call left the bound: " + repeated.reason);
-    }
-  } else if (!observation.reproduced) {
+  if (!repetition.unwritten.empty()) judgement.worsen(Verdict::kNonfinite, repetition.unwritten);
+  if (!repetition.outside.empty() &&
+      results::opens_gate(judgement.verdict, setup.session.rules.suspect_opens_gate)) {
+    judgement.worsen(
+        Verdict::kUnrepeatable,
+        std::to_string(repetition.differing) + " of " + std::to_string(repetition.repeats) +
+            " repetitions of the same call differ, and one left the bound: " + repetition.outside);
+  }
+  if (repetition.differing == 0 && !observation.reproduced) {
     judgement.findings.push_back(
         {"ordinary", "unrepeatable",
          "the run under observation gave another output than the plain runs: operators and "
@@ -209,12 +215,21 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
   judgement = criterion.judge(run.outputs);
   judgement.findings.insert(judgement.findings.end(), criterion.findings.begin(), criterion.findings.end());
   check_types(definition, precision, run.outputs, judgement);
-  test_criterion(setup, criterion, run.outputs, judgement);
+  if (results::opens_gate(judgement.verdict, session.rules.suspect_opens_gate)) {
+    Vacuity vacuity;
+    test_criterion(setup, criterion, run.outputs, "ordinary", vacuity);
+    judge_vacuity(vacuity, judgement);
+  }
+  const Repetition repetition = repeat(session, definition, precision, run, observation, criterion);
   if (run.written.empty()) {
-    judge_repetition(setup, criterion, observation, judgement);
+    judge_repetition(setup, repetition, observation, judgement);
   } else {
     judgement.worsen(Verdict::kInaccurate, "the run wrote to its own tensor '" + run.written +
                                                "': a second call sees other inputs than the first");
+  }
+  // A call may return memory that a later call writes to again.
+  if (digests_of(run.outputs) != run.digests) {
+    judgement.worsen(Verdict::kUnrepeatable, "a later call changed the output that this one had returned");
   }
 
   Json accuracy{{"kernel_error", judgement.kernel_error}};
@@ -229,7 +244,13 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
   } else {
     absent["precision_cost"] = "this is the baseline";
   }
-  accuracy["repeatable_in_process"] = observation.repeatable;
+  add_to(accuracy, repetition);
+  const auto batch = batch_invariance(session, definition, setup.facts, precision, run, criterion);
+  add_to(accuracy, batch);
+  if (batch && !batch->outside.empty()) {
+    judgement.findings.push_back({"ordinary", "property", batch->outside});
+  }
+  if (!batch) absent["batch_invariant"] = "the case has no axis along which rows can be computed alone";
   if (!absent.empty()) accuracy["absent"] = std::move(absent);
 
   Json& body = answer.body;
@@ -252,6 +273,7 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
   body["evidence"]["checks"] = output_checks(setup, criterion, run.outputs, judgement);
   if (Json unchecked = unchecked_outputs(setup, judgement); !unchecked.empty())
     body["evidence"]["unchecked"] = std::move(unchecked);
+  session.outputs->note(definition.name, run.outputs[0]);
   answer.outputs = std::move(run.outputs);
   return answer;
 }

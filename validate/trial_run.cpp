@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "backends/digest.h"
+#include "backends/poison_allocator.h"
 #include "backends/settings.h"
 #include "cases/execute.h"
 #include "validate/interceptor.h"
@@ -25,12 +26,6 @@ cases::Outputs execute(const Session& session, const cases::Case& definition, ca
   return outputs;
 }
 
-std::vector<std::string> digests_of(const cases::Outputs& outputs) {
-  std::vector<std::string> digests;
-  for (const auto& output : outputs) digests.push_back(backends::digest(output));
-  return digests;
-}
-
 std::vector<std::string> digests_of(const cases::State& state) {
   std::vector<std::string> digests;
   for (const auto& entry : state.tensors) digests.push_back(backends::digest(entry.tensor));
@@ -47,6 +42,12 @@ cases::State state_for(const TrialRun& run) {
 }
 
 }  // namespace
+
+std::vector<std::string> digests_of(const cases::Outputs& outputs) {
+  std::vector<std::string> digests;
+  for (const auto& output : outputs) digests.push_back(backends::digest(output));
+  return digests;
+}
 
 TrialRun run_plain(const Session& session, const cases::Case& definition, const cases::State& original,
                    const precision::Precision& precision, const cases::Outputs& like) {
@@ -67,13 +68,24 @@ TrialRun run_plain(const Session& session, const cases::Case& definition, const 
   return run;
 }
 
+cases::Outputs run_again(const Session& session, const cases::Case& definition, const TrialRun& run,
+                         const precision::Precision& precision) {
+  const auto scope = numerics(precision);
+  cases::State state = state_for(run);
+  return execute(session, definition, state, precision, run.outputs);
+}
+
 Observation observe(const Session& session, const cases::Case& definition, const TrialRun& run,
                     const precision::Precision& precision) {
   const auto scope = numerics(precision);
   Observation observation;
   cases::State state = state_for(run);
-  observation.repeated = execute(session, definition, state, precision, run.outputs);
-  observation.repeatable = digests_of(observation.repeated) == run.digests;
+  poison_free_blocks(run.outputs, session.backend.device());
+  {
+    std::optional<backends::PoisonScope> poisoned;
+    if (session.backend.device().is_cpu()) poisoned.emplace();
+    observation.repeated = execute(session, definition, state, precision, run.outputs);
+  }
 
   cases::OperatorRecorder operators;
   CallRecorder calls;

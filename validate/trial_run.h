@@ -13,6 +13,8 @@
 
 namespace ampgate::validate {
 
+std::vector<std::string> digests_of(const cases::Outputs& outputs);
+
 struct TrialRun {
   cases::State prepared;
   cases::Outputs outputs;
@@ -27,10 +29,13 @@ struct TrialRun {
 TrialRun run_plain(const Session& session, const cases::Case& definition, const cases::State& original,
                    const precision::Precision& precision, const cases::Outputs& like);
 
+// The same call again, plainly. Where the run wrote to its tensors, on copies of them.
+cases::Outputs run_again(const Session& session, const cases::Case& definition, const TrialRun& run,
+                         const precision::Precision& precision);
+
 struct Observation {
-  cases::Outputs repeated;  // of a second plain run
-  bool repeatable = false;  // it was bitwise equal to the first
-  bool reproduced = false;  // so was the run under observation
+  cases::Outputs repeated;  // of a second plain run, in memory full of NaN where the device is the CPU
+  bool reproduced = false;  // the run under observation was bitwise equal to the first
   std::vector<cases::OperatorRecord> operators;
   std::vector<RecordedCall> calls;  // models only
   Inspection inspection;            // operators are checked one by one in models only

@@ -42,7 +42,7 @@ TEST(Rules, EveryKeyIsReadBack) {
       R"("minimum_accuracy":{"digits_classifier":0.9},"maximum_rmse":{"mlp_regressor":0.1},)"
       R"("maximum_accuracy_loss":0.01,"maximum_rmse_ratio":1.5,)"
       R"("outputs":{"net":{"ignore":"scratch"},"net/scores":{"max_margin":0.5,"max_relative_rms":0.01,"max_abs_error":0.1}},)"
-      R"("trial_limit_s":60.0,"validation_limit_s":3600.0,)"
+      R"("repeats":29,"trial_limit_s":60.0,"validation_limit_s":3600.0,)"
       R"("measurement":{"processes":5,"min_blocks":40,"cell_time_ms":20.0,"interval_level":0.99,"tolerance":0.02}})";
   EXPECT_EQ(to_json(parse_rules(text, "r")).dump(), text);
 }

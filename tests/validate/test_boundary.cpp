@@ -105,19 +105,48 @@ TEST(Boundary, NoneWhenAllRowsDecideAlike) {
             std::string::npos);
 }
 
+std::string survivor(const Outputs& right, const std::function<bool(const Outputs&)>& accepts,
+                     const at::Tensor& stale = {}) {
+  Vacuity vacuity;
+  vacuity.try_on("ordinary", right, sign_case(), stale, accepts);
+  return vacuity.survivor();
+}
+
 TEST(Mutants, TheFirstSurvivorIsNamed) {
-  const cases::Case definition = sign_case();
   const Outputs right{at::arange(6, at::kFloat).view({3, 2})};
-  EXPECT_EQ(surviving_mutant(right, definition, [](const Outputs&) { return false; }), "");
-  EXPECT_EQ(surviving_mutant(right, definition, [](const Outputs&) { return true; }), "scores as all zeros");
+  EXPECT_EQ(survivor(right, [](const Outputs&) { return false; }), "");
+  EXPECT_EQ(survivor(right, [](const Outputs&) { return true; }), "scores as all zeros, on ordinary inputs");
   const auto only_sum = [&](const Outputs& outputs) { return outputs[0].sum().item<float>() == 15.0F; };
-  EXPECT_EQ(surviving_mutant(right, definition, only_sum), "scores as one constant, its mean");
+  EXPECT_EQ(survivor(right, only_sum), "scores as one constant, its mean, on ordinary inputs");
 }
 
 TEST(Mutants, EqualOnesAreNotApplicable) {
   const auto accept = [](const Outputs&) { return true; };
-  EXPECT_EQ(surviving_mutant({at::zeros({4, 4})}, sign_case(), accept), "");
-  EXPECT_EQ(surviving_mutant({at::full({1}, 3.0)}, sign_case(), accept), "scores as all zeros");
+  EXPECT_EQ(survivor({at::zeros({4, 4})}, accept), "");
+  EXPECT_EQ(survivor({at::full({1}, 3.0)}, accept), "scores as all zeros, on ordinary inputs");
+}
+
+TEST(Mutants, TheCaseBeforeIsCutOrRepeated) {
+  const auto looks_stale = [](const Outputs& outputs) { return outputs[0].max().item<float>() == 7.0F; };
+  for (const std::int64_t elements : {1, 4, 100}) {
+    EXPECT_EQ(survivor({at::arange(6, at::kFloat).view({3, 2})}, looks_stale, at::full({elements}, 7.0)),
+              "scores as the output of the case before, on ordinary inputs");
+  }
+}
+
+TEST(Mutants, OneThatIsRefusedOnAnyInputIsNoSurvivor) {
+  const auto accept = [](const Outputs&) { return true; };
+  const auto refuse = [](const Outputs&) { return false; };
+  const Outputs right{at::arange(6, at::kFloat).view({3, 2})};
+  Vacuity vacuity;
+  vacuity.try_on("ordinary", right, sign_case(), {}, accept);
+  EXPECT_EQ(vacuity.survivor(), "scores as all zeros, on ordinary inputs");
+  vacuity.try_on("integer", {at::zeros({3, 2})}, sign_case(), {}, refuse);  // nothing applies to zeros
+  EXPECT_EQ(vacuity.survivor(), "scores as all zeros, on ordinary inputs");
+  vacuity.try_on("boundary", right, sign_case(), {}, accept);
+  EXPECT_EQ(vacuity.survivor(), "scores as all zeros, on ordinary, boundary inputs");
+  vacuity.try_on("integer", right, sign_case(), {}, refuse);
+  EXPECT_EQ(vacuity.survivor(), "");
 }
 
 }  // namespace
