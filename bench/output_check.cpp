@@ -1,10 +1,9 @@
 #include "bench/output_check.h"
 
-#include <ATen/ops/tensor.h>
-
-#include <cmath>
+#include <stdexcept>
 
 #include "backends/digest.h"
+#include "cases/checks.h"
 
 namespace ampgate::bench {
 namespace {
@@ -13,25 +12,19 @@ using results::Json;
 
 std::string text(double value) { return results::number(value).dump(); }
 
-bool inside(double value, double low, double high) {
-  if (std::isnan(low) && std::isnan(high)) return std::isnan(value);
-  return low <= value && value <= high;
-}
-
 std::string outside_bounds(const std::string& name, const at::Tensor& output, const Json& check) {
   const auto positions = check.at("positions").get<std::vector<std::int64_t>>();
   const Json& low = check.at("low");
   const Json& high = check.at("high");
-  const at::Tensor flat = output.detach().to(at::kCPU).contiguous().view(-1);
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    if (positions[i] < 0 || positions[i] >= flat.numel()) {
-      return "output '" + name + "' has no position " + std::to_string(positions[i]);
-    }
+  std::vector<double> values;
+  try {
+    values = cases::values_at(output, positions);
+  } catch (const std::out_of_range& error) {
+    return "output '" + name + "' has " + error.what();
   }
-  const at::Tensor values = flat.index_select(0, at::tensor(positions, at::kLong)).to(at::kDouble);
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    const double value = values.data_ptr<double>()[i];
-    if (!inside(value, results::number_from(low.at(i)), results::number_from(high.at(i)))) {
+    const double value = values[i];
+    if (!cases::allowed(value, results::number_from(low.at(i)), results::number_from(high.at(i)))) {
       return "output '" + name + "' is " + text(value) + " at position " + std::to_string(positions[i]) +
              ", validated from " + low.at(i).dump() + " to " + high.at(i).dump();
     }

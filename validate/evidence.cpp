@@ -1,5 +1,6 @@
 #include "validate/evidence.h"
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <set>
@@ -7,6 +8,7 @@
 #include "backends/build_id.h"
 #include "backends/digest.h"
 #include "backends/to_json.h"
+#include "cases/checks.h"
 #include "validate/compare.h"
 #include "validate/elements.h"
 
@@ -69,10 +71,16 @@ Json output_check(const std::string& name, const at::Tensor& oracle, const Bound
   for (auto& position : positions) {
     position = index_of(sample.whole_position(position_of(position, oracle.sizes())), output.sizes());
   }
-  return {{"output", name},
-          {"positions", positions},
-          {"low", numbers(checked.low)},
-          {"high", numbers(checked.high)}};
+  Json check{{"output", name},
+             {"positions", positions},
+             {"low", numbers(checked.low)},
+             {"high", numbers(checked.high)}};
+  // An output of another size was refused, and has no such positions.
+  const auto beyond = [&](std::int64_t position) { return position >= output.numel(); };
+  if (std::none_of(positions.begin(), positions.end(), beyond)) {
+    check["values"] = numbers(cases::values_at(output, positions));
+  }
+  return check;
 }
 
 Json evidence(const Session& session, const cases::Case& definition, const cases::Shape& shape,

@@ -14,8 +14,9 @@ namespace ampgate::validate {
 // Digests of the FP32 tensors as set up: {"inputs": {name: digest}, "weights": {…}}.
 results::Json input_digests(const cases::State& original);
 
-// RN(y - E) and RN(y + E) at seeded positions of one output; `count` positions, or all when there are no
-// more. `oracle` and `bound` are those of the sample; the positions count in the whole output.
+// RN(y - E), RN(y + E) and the output itself at seeded positions of one output; `count` positions, or all
+// when there are no more. `oracle` and `bound` are those of the sample; the positions count in the whole
+// output.
 results::Json output_check(const std::string& name, const at::Tensor& oracle, const Bound& bound,
                            const at::Tensor& output, const Sample& sample, std::int64_t count,
                            std::uint64_t seed, bool hard);

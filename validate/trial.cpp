@@ -7,6 +7,7 @@
 #include "validate/compare.h"
 #include "validate/criterion.h"
 #include "validate/evidence.h"
+#include "validate/failure.h"
 #include "validate/mutants.h"
 #include "validate/output_rules.h"
 #include "validate/repetition.h"
@@ -245,12 +246,18 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
     absent["precision_cost"] = "this is the baseline";
   }
   add_to(accuracy, repetition);
-  const auto batch = batch_invariance(session, definition, setup.facts, precision, run, criterion);
+  std::optional<BatchInvariance> batch;
+  const auto failure = catch_failure(
+      [&] { batch = batch_invariance(session, definition, setup.facts, precision, run, criterion); });
   add_to(accuracy, batch);
   if (batch && !batch->outside.empty()) {
     judgement.findings.push_back({"ordinary", "property", batch->outside});
   }
-  if (!batch) absent["batch_invariant"] = "the case has no axis along which rows can be computed alone";
+  if (failure) {
+    absent["batch_invariant"] = "a row alone cannot be computed: " + failure->reason;
+  } else if (!batch) {
+    absent["batch_invariant"] = "the case has no axis along which rows can be computed alone";
+  }
   if (!absent.empty()) accuracy["absent"] = std::move(absent);
 
   Json& body = answer.body;

@@ -17,6 +17,7 @@
 #include "validate/case_run.h"
 #include "validate/failure.h"
 #include "validate/heartbeat.h"
+#include "validate/process_spread.h"
 #include "validate/selftest/selftest.h"
 #include "validate/tf32_probe.h"
 #include "validate/trial_run.h"
@@ -37,6 +38,7 @@ struct Trial {
   const precision::Precision& precision;
   bool judged_before;                // by an earlier run that is resumed
   std::vector<std::string> islands;  // of a repetition: the regions that the judged run kept in FP32
+  Json checks;  // of a repetition that says how far it is from the judged run; else empty
 };
 
 Trial read_trial(const Json& entry) {
@@ -52,7 +54,8 @@ Trial read_trial(const Json& entry) {
             found->second.shape(entry.at("shape").get<std::vector<std::int64_t>>()),
             precision::find(entry.at("precision").get<std::string>()),
             entry.contains("verdict"),
-            entry.value("islands", std::vector<std::string>{})};
+            entry.value("islands", std::vector<std::string>{}),
+            entry.value(Json::json_pointer("/evidence/checks"), Json::array())};
   } catch (const std::invalid_argument& error) {
     throw UsageError("plan: trial " + id + ": " + error.what(), "plan from this build's manifest");
   }
@@ -123,6 +126,9 @@ Json repeat_trial(const Session& session, const Trial& trial) {
     for (std::size_t i = 0; i < run.digests.size(); ++i)
       outputs[trial.definition.outputs[i]] = run.digests[i];
     body["outputs"] = std::move(outputs);
+    if (!trial.checks.empty()) {
+      body["spread"] = process_spread(trial.definition, run.outputs, trial.checks);
+    }
   });
   if (failure) body = {{"verdict", results::to_string(failure->verdict)}, {"reason", failure->reason}};
   return body;

@@ -121,12 +121,15 @@ def repeat(plan: dict) -> None:
         send("trial_started", id=trial["id"])
         what = requested("repeat", trial["id"])
         misbehave(what)
-        value = digest(plan["seed"], trial["id"], plan["process"] if what == "differ" else "")
-        send(
-            "trial_finished",
-            id=trial["id"],
-            outputs={"out": value if what == "differ" else digest(plan["seed"], trial["id"])},
-        )
+        other = what in ("differ", "stray")
+        value = digest(plan["seed"], trial["id"], plan["process"] if other else "")
+        answer = {"outputs": {"out": value if other else digest(plan["seed"], trial["id"])}}
+        if "evidence" in trial:
+            outside = 2 if what == "stray" else 0
+            answer["spread"] = {"positions": 20, "differing": 5, "outside": outside, "max_abs_difference": 0.5}
+            if outside:
+                answer["spread"]["place"] = "out[3] is 7, allowed from 1 to 2"
+        send("trial_finished", id=trial["id"], **answer)
 
 
 def bench(plan: dict) -> None:

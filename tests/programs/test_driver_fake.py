@@ -212,9 +212,25 @@ def test_baseline_that_crashes_while_measured(worker: Path, archive: Path) -> No
 
 def test_outputs_that_differ_between_processes(worker: Path, archive: Path) -> None:
     assert run(worker, archive, do=[("repeat", CAST, "differ")]).code == 0
-    evidence = trials_of(archive)[CAST]["evidence"]
+    trials = trials_of(archive)
+    evidence = trials[CAST]["evidence"]
     assert evidence["repeatable"] is False
+    assert evidence["processes"] == 4
     assert evidence["checks"]
+    accuracy = trials[CAST]["accuracy"]
+    assert accuracy["repeatable_across_processes"] is False
+    assert accuracy["across_processes"] == {"positions": 20, "differing": 5, "outside": 0, "max_abs_difference": 0.5}
+    other = trials["bmm/4x5x6/cast-fp16"]
+    assert other["accuracy"]["repeatable_across_processes"] is True
+    assert other["evidence"]["processes"] == 3
+
+
+def test_process_that_strays_outside_the_bound_is_unrepeatable(worker: Path, archive: Path) -> None:
+    assert run(worker, archive, do=[("repeat", CAST, "stray")]).code == 1
+    trial = trials_of(archive)[CAST]
+    assert trial["verdict"] == "unrepeatable"
+    assert "2 of 20 checked positions: out[3] is 7" in trial["reason"]
+    assert "measurement" not in trial or "time_ns" not in trial["measurement"]
 
 
 def test_crash_in_a_repetition_is_a_crash(worker: Path, archive: Path) -> None:

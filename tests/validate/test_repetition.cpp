@@ -7,6 +7,7 @@
 #include "backends/poison_allocator.h"
 #include "session.h"
 #include "validate/case_run.h"
+#include "validate/process_spread.h"
 #include "validate/spread.h"
 
 namespace ampgate::validate {
@@ -67,9 +68,9 @@ TEST(Poison, ReachesIntermediatesAndEndsWithTheScope) {
     EXPECT_TRUE(at::isnan(at::empty({100})).all().item<bool>());
     kept = x.clone();
   }
-  kept = {};  // freed after the scope
+  kept.reset();  // freed after the scope
   at::Tensor block = at::empty({100}).zero_();
-  block = {};
+  block.reset();
   EXPECT_FALSE(at::isnan(at::empty({100})).all().item<bool>());
 }
 
@@ -137,7 +138,7 @@ TEST(Repetition, SpreadOutsideTheBoundIsUnrepeatable) {
 
 TEST(Repetition, OutputThatALaterCallChangesIsUnrepeatable) {
   static at::Tensor buffer;
-  buffer = {};
+  buffer.reset();
   const Json body = judge(matmul_case([](State& state) -> Outputs {
     at::Tensor out = at::matmul(state[0], state[1]);
     if (is_oracle(state)) return {out};
@@ -178,6 +179,22 @@ TEST(Batch, RowsAloneAreComparedWithTheBatch) {
   EXPECT_GT(far.at("accuracy").at("batch").at("worst_margin").get<double>(), 1.0);
   ASSERT_EQ(far.at("findings").size(), 1U);
   EXPECT_NE(far.at("findings")[0].at("text").get<std::string>().find("computed alone"), std::string::npos);
+}
+
+TEST(ProcessSpread, CountsWhatDiffersAndWhatIsOutside) {
+  const cases::Case definition = matmul_case(fault_at<0, false>);
+  const at::Tensor out = at::arange(6, at::kFloat).view({2, 3});
+  const Json checks = {{{"output", "out"},
+                        {"positions", {0, 2, 4, 5}},
+                        {"low", {0.0, 1.5, 4.5, "nan"}},
+                        {"high", {0.0, 2.5, 5.5, "nan"}},
+                        {"values", {0.0, 1.75, 5.0, "nan"}}}};
+  const Json spread = process_spread(definition, {out}, checks);
+  EXPECT_EQ(spread.at("positions"), 4);
+  EXPECT_EQ(spread.at("differing"), 3);
+  EXPECT_EQ(spread.at("outside"), 2);
+  EXPECT_EQ(spread.at("max_abs_difference"), "inf");
+  EXPECT_EQ(spread.at("place"), "out[1, 1] is 4, allowed from 4.5 to 5.5");
 }
 
 TEST(Spread, OtherSizesAndTypesDifferThroughout) {
