@@ -8,6 +8,7 @@
 #include "validate/criterion.h"
 #include "validate/evidence.h"
 #include "validate/failure.h"
+#include "validate/inputs/designed.h"
 #include "validate/mutants.h"
 #include "validate/output_rules.h"
 #include "validate/repetition.h"
@@ -245,6 +246,7 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
   } else {
     absent["precision_cost"] = "this is the baseline";
   }
+  judge_designed_inputs(setup, precision, accuracy, absent, judgement);
   add_to(accuracy, repetition);
   std::optional<BatchInvariance> batch;
   const auto failure = catch_failure(
