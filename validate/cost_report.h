@@ -8,7 +8,8 @@
 
 namespace ampgate::validate {
 
-// The object `precision_cost`, of the output that this precision hits most, against the FP32 baseline.
+// The object `precision_cost`, of the output that this precision hits most, against the FP32 baseline; null
+// when no floating output can be compared.
 // Its bound is what right kernels may differ by: |y_t - y| + E_t + E_b + u32 |y|, y and y_t the oracles on
 // the original inputs and on those that the trial saw, E_t and E_b the bounds of trial and baseline; the
 // triangle inequality between baseline, y, y_t and the output. Worsens the judgement where NaN and infinity

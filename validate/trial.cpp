@@ -5,6 +5,7 @@
 #include "cases/execute.h"
 #include "precision/formats.h"
 #include "validate/compare.h"
+#include "validate/cost_report.h"
 #include "validate/criterion.h"
 #include "validate/evidence.h"
 #include "validate/failure.h"
@@ -35,46 +36,6 @@ const char* name_of(cases::Meaning meaning) {
       return "regression";
   }
   return "";
-}
-
-Json cost_json(const std::string& output, const Cost& cost) {
-  return {{"output", output},
-          {"max_abs_error", results::number(cost.max_abs_error)},
-          {"position", cost.position},
-          {"expected", results::number(cost.expected)},
-          {"actual", results::number(cost.actual)},
-          {"relative_rms_error", results::number(cost.relative_rms_error)},
-          {"mean_signed_error", results::number(cost.mean_signed_error)}};
-}
-
-// Precision cost of the output that it hits most. A value that only this precision loses to infinity makes
-// the result unusable, however right the kernel is.
-Json precision_cost_json(const results::Rules& rules, const cases::Case& definition,
-                         const cases::Outputs& outputs, const cases::Outputs& baseline,
-                         Judgement& judgement) {
-  Json worst;
-  double largest = -1.0;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::string& name = definition.outputs[i];
-    // Integers are compared with the oracle alone: whether they are equal says all.
-    if (!outputs[i].is_floating_point() || !why_ignored(rules, definition.name, name).empty()) continue;
-    const Cost cost = precision_cost(outputs[i], baseline[i]);
-    const std::int64_t masks = cost.nan_mismatch + cost.inf_mismatch;
-    if (!cost.problem.empty()) {
-      judgement.worsen(Verdict::kInaccurate,
-                       name + " cannot be compared with the FP32 baseline: " + cost.problem);
-    } else if (masks > 0) {
-      judgement.worsen(Verdict::kNonfinite,
-                       std::to_string(masks) + " of " + std::to_string(cost.elements) + " elements of " +
-                           name + " are NaN or infinite where the FP32 baseline is not, or the reverse");
-    }
-    judge_cost(rules, definition.name, name, cost, judgement);
-    if (cost.relative_rms_error > largest) {
-      largest = cost.relative_rms_error;
-      worst = cost_json(name, cost);
-    }
-  }
-  return worst;
 }
 
 // A bound is made for the type that came out, so a result in a 16-bit type that nobody asked for would be
@@ -237,7 +198,7 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
   Json accuracy{{"kernel_error", judgement.kernel_error}};
   Json absent = Json::object();
   if (baseline != nullptr) {
-    Json cost = precision_cost_json(session.rules, definition, run.outputs, *baseline, judgement);
+    Json cost = report_cost(setup, criterion, run.outputs, *baseline, judgement);
     if (cost.is_null()) {
       absent["precision_cost"] = "no floating output is judged";
     } else {

@@ -35,7 +35,7 @@ cases::Outputs run_again(const Session& session, const cases::Case& definition, 
 
 // The same for a state that stands on the device already, in whatever layout.
 TrialRun run_prepared(const Session& session, const cases::Case& definition, const cases::State& prepared,
-                      const precision::Precision& precision, const cases::Outputs& like);
+                      const precision::Precision& precision, const cases::Outputs& like = {});
 
 struct Observation {
   cases::Outputs repeated;  // of a second plain run, in memory full of NaN where the device is the CPU

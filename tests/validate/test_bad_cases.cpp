@@ -295,7 +295,8 @@ TEST(OutputRules, AreEnforced) {
 TEST(OutputRules, AMarginAboveOneIsSuspectNotAPass) {
   const auto off = [](State& state) -> Outputs {
     at::Tensor out = right(state)[0];
-    return {state[0].scalar_type() == at::kBFloat16 ? out * 1.02 : out};
+    const bool integers = at::equal(state[0], state[0].round());  // there no error at all is allowed
+    return {state[0].scalar_type() == at::kBFloat16 && !integers ? out * 1.02 : out};
   };
   results::Rules rules;
   const Json before = judge(matmul_case(off), "cast-bf16");

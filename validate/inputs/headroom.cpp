@@ -29,8 +29,8 @@ cases::State scaled(const cases::State& ordinary, const cases::Facts& facts, dou
 // The first output element that is not finite where FP32 could hold it, in words.
 std::string first_lost(const Session& session, const cases::Case& definition, const cases::State& state,
                        const precision::Precision& precision) {
-  const TrialRun run = run_prepared(
-      session, definition, cases::prepare(state, precision, session.backend.device()), precision, {});
+  const TrialRun run = run_prepared(session, definition,
+                                    cases::prepare(state, precision, session.backend.device()), precision);
   const cases::Outputs right = oracle(definition, cases::converted(state, at::kDouble));
   for (std::size_t i = 0; i < right.size(); ++i) {
     const at::Tensor found = run.outputs[i].cpu();

@@ -228,7 +228,7 @@ Json LocalChecks::to_json(const std::vector<TracedCall>& calls) const {
 std::string LocalChecks::sentence(const std::vector<TracedCall>& calls) const {
   const LocalResult* first = first_outside();
   if (first == nullptr)
-    return "every operator is right on the values it was given: errors are only passed on";
+    return "on the ordinary inputs every operator is right for the values it was given";
   const TracedCall& call = calls[first->call];
   std::string result = "operator " + std::to_string(call.index) + ", " + call.name;
   if (!call.region.empty()) result += " in region '" + call.region + "'";
