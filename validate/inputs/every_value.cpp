@@ -7,6 +7,7 @@
 #include "cases/fills.h"
 #include "precision/formats.h"
 #include "validate/compare.h"
+#include "validate/output_rules.h"
 #include "validate/reference.h"
 #include "validate/text.h"
 #include "validate/trial_run.h"
@@ -95,11 +96,12 @@ Json judge_every_value(const CaseSetup& setup, const precision::Precision& preci
   const std::string seen = precision::type_name(precision.type);
   const std::string input =
       precision.type == at::kFloat ? "sampled float32 values" : "every " + seen + " value";
-  if (inside.comparison.rejected > 0) {
-    judgement.worsen(inside.comparison.nan_mismatch + inside.comparison.inf_mismatch > 0
-                         ? Verdict::kNonfinite
-                         : Verdict::kInaccurate,
-                     input + ": " + worst(inside, definition.name, type));
+  if (const Comparison& c = inside.comparison; c.rejected > 0) {
+    Judgement own;
+    own.worsen(c.nan_mismatch + c.inf_mismatch > 0 ? Verdict::kNonfinite : Verdict::kInaccurate,
+               input + ": " + worst(inside, definition.name, type));
+    judge_margin(session.rules, definition.name, definition.outputs[0], c.margin, own);
+    judgement.worsen(own.verdict, own.reason);
   }
   if (const Comparison& c = outside.comparison; c.rejected > 0) {
     judgement.findings.push_back({input, c.nan_mismatch + c.inf_mismatch > 0 ? "nonfinite" : "inaccurate",
