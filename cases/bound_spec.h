@@ -26,12 +26,22 @@ enum class Family {
   kGeluErf,        // "x"
   kGeluTanh,       // "x"
   kSilu,           // "x"
+  kSigmoid,        // "x"
+  kTanh,           // "x"
+  kRelu,           // "x"
+  kSqrt,           // "x"
+  kRsqrt,          // "x"
   kExp,            // "x"
+  kLog,            // "x"
+  kErf,            // "x"
   kAttention,      // "query", "key", "value" (B, H, L, D); scale 1/sqrt(D), no mask
   kIndexAdd,       // "self", "index", "source" along dims[0]
   kModel,          // no a-priori bound: replay with random rounding
   kUnknown,        // error-ratio rule
 };
+
+// A function of one element of "x" alone.
+constexpr bool is_unary(Family family) { return family >= Family::kGeluErf && family <= Family::kErf; }
 
 // Dimension `dim` of the State's tensor number `tensor`.
 struct Axis {

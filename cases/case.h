@@ -66,9 +66,9 @@ struct Facts {
   std::string targets{};                 // name of the input with the right values of output `target_output`
   std::size_t target_output = 0;
   std::map<std::size_t, double>
-      elements_read{};                   // tensors that a run reads only in part (embedding): elements read
-  std::string domain = "finite inputs";  // for which inputs the bound holds, in words
+      elements_read{};  // tensors that a run reads only in part (embedding): elements read
   std::vector<IndependentAxis> independent{};  // where there is a batch axis, it is the first
+  std::string domain = "finite inputs";        // for which inputs the bound holds, in words
   std::string reads{};  // reads of device values that the algorithm needs, in words; empty: none
 };
 

@@ -1,8 +1,8 @@
-// Zeros, subnormals, very large values, NaN and infinities: what an operator does with them is a finding
-// about the operator, never the verdict of a trial.
+// Edge inputs: zeros, subnormals, huge and non-finite values, constant and sorted rows, long reductions, no
+// elements, other layouts. They judge the operator and give findings; they never decide a trial.
 #pragma once
 
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "cases/case.h"
@@ -12,12 +12,15 @@
 
 namespace ampgate::validate {
 
-// The shape on which edge inputs are tried: the first of the case's suite `smoke`; none when it has no such
-// suite.
-std::optional<cases::Shape> edge_shape(const cases::Case& definition);
+struct EdgeFinding {
+  Finding finding;
+  std::string shape;
+};
 
-// One finding for each kind of input that this precision does not treat as its rounded oracle does.
-std::vector<Finding> edge_findings(const Session& session, const cases::Case& definition,
-                                   const cases::Shape& shape, const precision::Precision& precision);
+// One finding for each kind of input that this precision does not treat as its rounded oracle does. What only
+// another order of summation explains is none, and neither is what no bound can judge. Of a model: the scale
+// of its inputs from which on it gives NaN or infinity.
+std::vector<EdgeFinding> edge_findings(const Session& session, const cases::Case& definition,
+                                       const precision::Precision& precision);
 
 }  // namespace ampgate::validate

@@ -7,6 +7,7 @@
 #include "validate/compare.h"
 #include "validate/criterion.h"
 #include "validate/evidence.h"
+#include "validate/inputs/designed.h"
 #include "validate/mutants.h"
 #include "validate/output_rules.h"
 #include "validate/strange.h"
@@ -216,6 +217,7 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
   } else {
     absent["precision_cost"] = "this is the baseline";
   }
+  judge_designed_inputs(setup, precision, accuracy, absent, judgement);
   accuracy["repeatable_in_process"] = observation.repeatable;
   if (!absent.empty()) accuracy["absent"] = std::move(absent);
 

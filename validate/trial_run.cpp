@@ -39,13 +39,12 @@ std::vector<std::string> digests_of(const cases::State& state) {
 
 }  // namespace
 
-TrialRun run_plain(const Session& session, const cases::Case& definition, const cases::State& original,
-                   const precision::Precision& precision, const cases::Outputs& like) {
+TrialRun run_prepared(const Session& session, const cases::Case& definition, const cases::State& prepared,
+                      const precision::Precision& precision, const cases::Outputs& like) {
   const auto scope = numerics(precision);
   TrialRun run;
-  run.prepared = cases::prepare(original, precision, session.backend.device());
+  run.prepared = prepared;
   run.settings = backends::read_settings();
-  poison_free_blocks(like, session.backend.device());
   const auto before = digests_of(run.prepared);
   run.outputs = execute(session, definition, run.prepared, precision, like);
   run.digests = digests_of(run.outputs);
@@ -53,8 +52,17 @@ TrialRun run_plain(const Session& session, const cases::Case& definition, const 
   for (std::size_t i = 0; i < before.size() && run.written.empty(); ++i) {
     if (after[i] != before[i]) run.written = run.prepared.tensors[i].name;
   }
+  return run;
+}
+
+TrialRun run_plain(const Session& session, const cases::Case& definition, const cases::State& original,
+                   const precision::Precision& precision, const cases::Outputs& like) {
+  const c10::Device device = session.backend.device();
+  const cases::State prepared = cases::prepare(original, precision, device);
+  poison_free_blocks(like, device);
+  TrialRun run = run_prepared(session, definition, prepared, precision, like);
   // The oracle must see what the run saw, not what it left.
-  if (!run.written.empty()) run.prepared = cases::prepare(original, precision, session.backend.device());
+  if (!run.written.empty()) run.prepared = cases::prepare(original, precision, device);
   return run;
 }
 

@@ -26,6 +26,10 @@ struct TrialRun {
 TrialRun run_plain(const Session& session, const cases::Case& definition, const cases::State& original,
                    const precision::Precision& precision, const cases::Outputs& like);
 
+// The same for a state that stands on the device already, in whatever layout.
+TrialRun run_prepared(const Session& session, const cases::Case& definition, const cases::State& prepared,
+                      const precision::Precision& precision, const cases::Outputs& like = {});
+
 struct Observation {
   cases::Outputs repeated;  // of a second plain run
   bool repeatable = false;  // it was bitwise equal to the first

@@ -45,6 +45,20 @@ Function function_of(cases::Family family) {
       return bounds::gelu_tanh;
     case Family::kSilu:
       return bounds::silu;
+    case Family::kSigmoid:
+      return bounds::sigmoid;
+    case Family::kTanh:
+      return bounds::tanh;
+    case Family::kRelu:
+      return bounds::relu;
+    case Family::kSqrt:
+      return bounds::sqrt;
+    case Family::kRsqrt:
+      return bounds::rsqrt;
+    case Family::kLog:
+      return bounds::log;
+    case Family::kErf:
+      return bounds::erf;
     case Family::kExp:
       return bounds::exp;
     case Family::kAttention:

@@ -13,22 +13,28 @@ Bound index_add(const BoundContext& context, std::size_t /*output*/) {
   const at::Tensor source = operand(context, "source").movedim(dim, 0);
   const at::Tensor index = operand(context, "index").to(at::kLong).contiguous();
 
-  // In the order of the index, with the rows first.
-  at::Tensor y = self.movedim(dim, 0).clone(at::MemoryFormat::Contiguous);
-  at::Tensor absolute = y.abs();
-  at::Tensor squares = y.square();
-  at::Tensor prefix_squares = y.square();
+  // In the order of the index, with the rows first: a row and all that is added to it, one below the other.
+  const at::Tensor rows = self.movedim(dim, 0);
+  at::Tensor y = at::empty(rows.sizes(), at::kDouble);
+  at::Tensor absolute = at::empty_like(y);
+  at::Tensor squares = at::empty_like(y);
+  at::Tensor prefix_squares = at::empty_like(y);
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(y.dim()), 1);
   sizes[0] = y.size(0);
   at::Tensor length = at::ones(sizes, at::kDouble);
+  std::vector<std::vector<std::int64_t>> met(static_cast<std::size_t>(y.size(0)));
   for (std::int64_t i = 0; i < index.numel(); ++i) {
-    const std::int64_t row = index.const_data_ptr<std::int64_t>()[i];
-    const at::Tensor added = source[i];
-    y[row].add_(added);
-    absolute[row].add_(added.abs());
-    squares[row].add_(added.square());
-    prefix_squares[row].add_(y[row].square());
-    length[row].add_(1.0);
+    met[static_cast<std::size_t>(index.const_data_ptr<std::int64_t>()[i])].push_back(i);
+  }
+  for (std::int64_t row = 0; row < y.size(0); ++row) {
+    const at::Tensor which = at::tensor(met[static_cast<std::size_t>(row)], at::kLong);
+    const at::Tensor terms = at::cat({rows.narrow(0, row, 1), source.index_select(0, which)});
+    const at::Tensor partial = terms.cumsum(0);
+    y[row].copy_(partial[-1]);
+    absolute[row].copy_(terms.abs().sum(0));
+    squares[row].copy_(terms.square().sum(0));
+    prefix_squares[row].copy_(partial.square().sum(0));
+    length[row].fill_(static_cast<double>(terms.size(0)));
   }
   const Sums sums{y, absolute, squares, prefix_squares};
 

@@ -23,11 +23,25 @@ at::Tensor terms_of(const BoundContext& context) {
   return x.permute(order).reshape(sizes);
 }
 
+// A kernel that reduces a whole tensor by several threads may store their parts in the output's type before
+// it adds them up (LibTorch's two-pass reduction on the CPU, beyond 32768 elements): each part is rounded,
+// and the parts' squares add up to about Q, and to y² when the terms agree in sign.
+void allow_stored_parts(const BoundContext& context, const Sums& sums, std::int64_t terms, Bound& bound) {
+  constexpr std::int64_t kOnePass = 32768;
+  if (!is_16_bit(context.output_type) || sums.y.numel() != 1 || terms <= kOnePass) return;
+  const at::Tensor parts = (sums.squares + sums.y.square()).sqrt_();
+  const at::Tensor stored = parts.mul_(context.rules.bounds.lambda * unit_of(context.output_type));
+  bound.hard = at::maximum(bound.hard, bound.error + stored);
+  bound.hard_source = "another order, or parts stored in 16 bit,";
+}
+
 }  // namespace
 
 Bound sum(const BoundContext& context, std::size_t output) {
   const at::Tensor terms = terms_of(context);
-  Bound bound = sum_bound(context, sums_of(terms), scalar(static_cast<double>(terms.size(-1))));
+  const Sums sums = sums_of(terms);
+  Bound bound = sum_bound(context, sums, scalar(static_cast<double>(terms.size(-1))));
+  allow_stored_parts(context, sums, terms.size(-1), bound);
   bound.criterion = "sum bound";
   bound.source = "min(lambda u32 T, gamma_n S), T the root sum of squares of the partial sums";
   // keepdim changes sizes, not values.
