@@ -19,7 +19,7 @@ struct Criterion {
   std::function<Judgement(const cases::Outputs&)> judge_part;
   cases::Outputs oracle;          // what each output's judged part is judged against, FP64
   Sample sample;                  // that part
-  std::vector<Bound> bounds;      // for the positions that phase 2 checks again; empty where there is none
+  std::vector<Bound> bounds;      // for the positions that phase 2 checks again
   std::vector<Finding> findings;  // about the inputs
 };
 

@@ -15,7 +15,7 @@ namespace ampgate::validate {
 namespace {
 
 // What one oracle with its bound may cost: elements that are read or written one by one, and products.
-constexpr double kMostElements = 3 << 17;
+constexpr double kMostElements = 1 << 18;
 constexpr double kMostProducts = 1 << 27;
 // An axis is not thinned out below this: its edges and a few in between.
 constexpr std::int64_t kFewestPositions = 16;

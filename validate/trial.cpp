@@ -106,7 +106,7 @@ Sample sample_with_strange_rows(const CaseSetup& setup, const cases::Outputs& ou
   if (setup.sample.whole()) return setup.sample;
   std::vector<Positions> elements;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!setup.sample.misfit(outputs[i]).empty()) continue;
+    if (!outputs[i].is_floating_point() || !setup.sample.misfit(outputs[i]).empty()) continue;
     const at::Tensor* expected = baseline == nullptr ? nullptr : &(*baseline)[i];
     const auto strange = strange_elements(outputs[i], expected, kStrangeElements);
     elements.insert(elements.end(), strange.begin(), strange.end());

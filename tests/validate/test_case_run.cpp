@@ -115,6 +115,21 @@ TEST(CaseRun, OverflowOnOrdinaryInputsIsNonfiniteThoughTheKernelIsRight) {
       << body.at("reason");
 }
 
+// Phase 2 can check again what no bound is known for.
+TEST(CaseRun, UnknownFamiliesLeaveChecks) {
+  cases::Case definition = matmul_case(right);
+  definition.facts = [](const cases::Shape&) -> cases::Facts { return {}; };
+  const Json body = judge(definition, "cast-bf16", {8, 8, 2});
+  ASSERT_EQ(body.at("verdict"), "suspect") << body.at("reason");
+  const Json& check = body.at("evidence").at("checks").at(0);
+  ASSERT_EQ(check.at("positions").size(), 64U);
+  for (std::size_t i = 0; i < 64; ++i) {
+    const double width = check.at("high")[i].get<double>() - check.at("low")[i].get<double>();
+    EXPECT_GT(width, 0.0);
+    EXPECT_LT(width, 1.0);
+  }
+}
+
 TEST(CaseRun, ExceptionIsTheTrialsVerdict) {
   const auto throws = [](State& state) -> Outputs {
     TORCH_CHECK(state[0].scalar_type() != at::kHalf, "no kernel today");

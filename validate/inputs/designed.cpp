@@ -8,7 +8,8 @@ namespace ampgate::validate {
 void judge_designed_inputs(const CaseSetup& setup, const precision::Precision& precision,
                            results::Json& accuracy, results::Json& absent, Judgement& judgement) {
   const auto add = [&](const char* name, results::Json answer) {
-    (answer.is_string() ? absent : accuracy)[name] = std::move(answer);
+    results::Json& object = answer.is_string() ? absent : accuracy;
+    object[name] = std::move(answer);
   };
   if (setup.definition.model) {
     for (const char* name : {"exact_integers", "every_value"}) add(name, "not for models");

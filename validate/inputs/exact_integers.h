@@ -17,8 +17,8 @@ struct ExactIntegers {
 };
 
 // For the sizes of `like`, whose other tensors (indices, masks) are kept. None for families that round on
-// integers as well (quotients, roots, exponentials), and where the case computes something else than its
-// family says (a scaled product): a slice is tried in FP64.
+// integers as well (quotients, roots, exponentials) or on nothing (copies), and where the case computes
+// something else than its family says (a scaled product): a slice is tried in FP64.
 ExactIntegers exact_integers(const cases::Case& definition, const cases::Facts& facts,
                              const cases::State& like, const precision::Precision& precision,
                              std::uint64_t seed);
