@@ -157,7 +157,22 @@ std::string CaseRun::unsupported(const precision::Precision& precision) const {
   return session_.backend.unsupported(precision.type, precision.tf32);
 }
 
-Json CaseRun::report(const precision::Precision& precision, const TrialAnswer& answer) const {
+Json CaseRun::edges_of(const precision::Precision& precision, bool not_lowered) {
+  Json all = Json::array();
+  for (const auto& [finding, shape] : edge_findings(session_, definition_, precision)) {
+    all.push_back(finding_json(finding, shape));
+  }
+  if (precision.name == precision::baseline().name) baseline_edges_ = all;
+  if (!not_lowered) return all;
+  Json own = Json::array();
+  for (const auto& finding : all) {
+    if (std::find(baseline_edges_.begin(), baseline_edges_.end(), finding) == baseline_edges_.end())
+      own.push_back(finding);
+  }
+  return own;
+}
+
+Json CaseRun::report(const precision::Precision& precision, const TrialAnswer& answer) {
   const Judgement& judgement = answer.judgement;
   Json body{{"case", definition_.name},
             {"shape", shape_json(shape_)},
@@ -170,11 +185,9 @@ Json CaseRun::report(const precision::Precision& precision, const TrialAnswer& a
   for (const auto& finding : judgement.findings) {
     body["findings"].push_back(finding_json(finding, shape_.name));
   }
-  // What autocast left in FP32 is the baseline's operator again.
-  const bool seen = precision.islands || body.value("not_lowered", false);
-  if (with_edges_ && !seen && judgement.verdict != Verdict::kUnsupported) {
-    for (const auto& [finding, shape] : edge_findings(session_, definition_, precision)) {
-      body["findings"].push_back(finding_json(finding, shape));
+  if (with_edges_ && !precision.islands && judgement.verdict != Verdict::kUnsupported) {
+    for (auto& finding : edges_of(precision, body.value("not_lowered", false))) {
+      body["findings"].push_back(std::move(finding));
     }
   }
   if (answer.body.empty()) {

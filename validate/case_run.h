@@ -32,7 +32,9 @@ class CaseRun {
   const TrialAnswer& judged(const precision::Precision& precision);
   // For `islands-*`: what autocast without islands was judged, then the search for a set that heals it.
   TrialAnswer judge_islands(const precision::Precision& precision);
-  results::Json report(const precision::Precision& precision, const TrialAnswer& answer) const;
+  // Findings on edge inputs. What autocast left in FP32 does not repeat those of the baseline.
+  results::Json edges_of(const precision::Precision& precision, bool not_lowered);
+  results::Json report(const precision::Precision& precision, const TrialAnswer& answer);
 
   const Session& session_;
   const cases::Case& definition_;
@@ -40,6 +42,7 @@ class CaseRun {
   const bool with_edges_;
   std::optional<CaseSetup> setup_;
   std::optional<TrialAnswer> baseline_;
+  results::Json baseline_edges_ = results::Json::array();
   std::map<std::string_view, TrialAnswer> judged_;  // by precision; not the baseline
 };
 

@@ -161,6 +161,7 @@ void add_rounding(std::vector<Kind>& table) {
                    "*",
                    {{"models", "*", kMiss, kNoEdges},
                     {"softmax layer_norm group_norm rms_norm cross_entropy_loss", "*", kMiss, kNoInfinity},
+                    {"sigmoid tanh erf", "*", kNot, "no result is beyond 1"},
                     {"*", "*", kMust}}});
   table.push_back({"nan-swallowed",
                    "a NaN result is 0 instead",

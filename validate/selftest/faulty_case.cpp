@@ -112,7 +112,7 @@ class FaultyRun : public Injector {
  private:
   at::Tensor result_of(Call& call) {
     const at::Tensor right = call.right();
-    if (!is_judged_type(right.scalar_type())) return right;
+    if (!is_judged_type(right.scalar_type()) || right.numel() == 0) return right;
     const std::int64_t number = next_++;
     if (active_.only_ >= 0 && number != active_.only_) return right;
     try {
