@@ -3,12 +3,12 @@
 // cases/data/README.md.
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
-#include <ATen/ops/relu.h>
 
 #include "cases/case.h"
 #include "cases/data.h"
 #include "cases/fills.h"
 #include "cases/models/held_out.h"
+#include "cases/models/layers.h"
 #include "precision/region.h"
 
 namespace ampgate::cases {
@@ -38,12 +38,7 @@ State setup(const Shape& shape, const Fill& fill) {
   at::Tensor counts = data.at("images").index_select(0, rows).flatten(1).to(at::kFloat) * kCountsPerLevel;
   if (fill.kind() != FillKind::kOrdinary) counts = fill.normal("counts", counts.sizes());
   State state{{{"counts", counts}, {"labels", data.at("labels").index_select(0, rows)}}};
-  for (const char* layer : {"stem", "norm", "hidden", "head"}) {
-    for (const char* kind : {".weight", ".bias"}) {
-      state.tensors.push_back(
-          {std::string(layer) + kind, weights.at(std::string(layer) + kind), Role::kWeight});
-    }
-  }
+  add_layers(state, weights, {"stem", "norm", "hidden", "head"});
   return state;
 }
 
@@ -53,29 +48,16 @@ at::Tensor stem(const at::Tensor& x, const at::Tensor& weight, const at::Tensor&
   return at::layer_norm(at::linear(x, weight, bias), norm_weight.sizes(), norm_weight, norm_bias, kEps);
 }
 
-at::Tensor hidden(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  return at::relu(at::linear(x, weight, bias));
-}
-
-at::Tensor head(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  return at::linear(x, weight, bias);
-}
-
 Outputs run(State& state) {
   at::Tensor x =
       region("stem", stem, state[kCounts], state[kStem], state[kStemBias], state[kNorm], state[kNormBias]);
-  x = region("hidden", hidden, x, state[kHidden], state[kHiddenBias]);
-  return {region("head", head, x, state[kHead], state[kHeadBias])};
+  x = region("hidden", linear_relu, x, state[kHidden], state[kHiddenBias]);
+  return {region("head", linear, x, state[kHead], state[kHeadBias])};
 }
 
 Facts facts(const Shape& shape) {
   constexpr double kProducts = 64 * 128 + 128 * 64 + 64 * 10;  // per row, of the three layers
-  return {.flops = 2.0 * kProducts * static_cast<double>(shape["batch"]),
-          .bound = {.family = Family::kModel},
-          .meaning = Meaning::kScores,
-          .decisions = Decisions{.output = 0, .labels = "labels"},
-          .elements_read = {{kLabels, 0.0}},
-          .independent = {{0, {{kCounts, 0}, {kLabels, 0}}}}};
+  return classifier_facts(2.0 * kProducts * static_cast<double>(shape["batch"]));
 }
 
 const Registration registration{{

@@ -4,6 +4,7 @@
 
 #include "cases/case.h"
 #include "cases/fills.h"
+#include "cases/models/layers.h"
 #include "precision/region.h"
 
 namespace ampgate::cases {
@@ -25,14 +26,7 @@ at::Tensor scores(const at::Tensor& x, const at::Tensor& weight) { return at::li
 
 Outputs run(State& state) { return {precision::region("scores", scores, state[kX], state[kWeight])}; }
 
-Facts facts(const Shape& shape) {
-  return {.flops = 8.0 * static_cast<double>(shape["batch"]),
-          .bound = {.family = Family::kModel},
-          .meaning = Meaning::kScores,
-          .decisions = Decisions{.output = 0, .labels = "labels"},
-          .elements_read = {{kLabels, 0.0}},
-          .independent = {{0, {{kX, 0}, {kLabels, 0}}}}};
-}
+Facts facts(const Shape& shape) { return classifier_facts(8.0 * static_cast<double>(shape["batch"])); }
 
 const Registration registration{{
     .name = "tie_scores",

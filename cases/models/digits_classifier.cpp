@@ -1,7 +1,6 @@
 // A small convolutional network on hand-written digits: two convolutions, pooling, two linear layers. Nothing
 // in it behaves otherwise in training. Weights, data and their sources: cases/data/README.md.
 #include <ATen/ops/conv2d.h>
-#include <ATen/ops/linear.h>
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/relu.h>
 
@@ -9,6 +8,7 @@
 #include "cases/data.h"
 #include "cases/fills.h"
 #include "cases/models/held_out.h"
+#include "cases/models/layers.h"
 #include "precision/region.h"
 
 namespace ampgate::cases {
@@ -26,12 +26,7 @@ State setup(const Shape& shape, const Fill& fill) {
   at::Tensor images = data.at("images").index_select(0, rows).unsqueeze(1).to(at::kFloat) / 16;
   if (fill.kind() != FillKind::kOrdinary) images = fill.normal("images", images.sizes());
   State state{{{"images", images}, {"labels", data.at("labels").index_select(0, rows)}}};
-  for (const char* layer : {"conv1", "conv2", "fc1", "fc2"}) {
-    for (const char* kind : {".weight", ".bias"}) {
-      state.tensors.push_back(
-          {std::string(layer) + kind, weights.at(std::string(layer) + kind), Role::kWeight});
-    }
-  }
+  add_layers(state, weights, {"conv1", "conv2", "fc1", "fc2"});
   return state;
 }
 
@@ -39,31 +34,18 @@ at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const at::
   return at::relu(at::conv2d(x, weight, bias, 1, 1));
 }
 
-at::Tensor hidden(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  return at::relu(at::linear(x, weight, bias));
-}
-
-at::Tensor scores(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  return at::linear(x, weight, bias);
-}
-
 Outputs run(State& state) {
   at::Tensor x = region("conv1", convolution, state[kImages], state[kConv1], state[kBias1]);
   x = region("conv2", convolution, x, state[kConv2], state[kBias2]);
   x = at::max_pool2d(x, 2).flatten(1);
-  x = region("fc1", hidden, x, state[kFc1], state[kBias3]);
-  return {region("fc2", scores, x, state[kFc2], state[kBias4])};
+  x = region("fc1", linear_relu, x, state[kFc1], state[kBias3]);
+  return {region("fc2", linear, x, state[kFc2], state[kBias4])};
 }
 
 // Flops of the products alone, per image: 16x1x9 and 32x16x9 taps at 64 places, then 512x64 and 64x10.
 Facts facts(const Shape& shape) {
   constexpr double kProducts = 64 * (16 * 1 * 9 + 32 * 16 * 9) + 512 * 64 + 64 * 10;
-  return {.flops = 2.0 * kProducts * static_cast<double>(shape["batch"]),
-          .bound = {.family = Family::kModel},
-          .meaning = Meaning::kScores,
-          .decisions = Decisions{.output = 0, .labels = "labels"},
-          .elements_read = {{kLabels, 0.0}},
-          .independent = {{0, {{kImages, 0}, {kLabels, 0}}}}};
+  return classifier_facts(2.0 * kProducts * static_cast<double>(shape["batch"]));
 }
 
 const Registration registration{{

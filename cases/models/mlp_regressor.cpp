@@ -1,12 +1,12 @@
 // A perceptron with two hidden layers that predicts the progression of diabetes from ten measurements.
 // Weights, data and their sources: cases/data/README.md.
 #include <ATen/ops/linear.h>
-#include <ATen/ops/relu.h>
 
 #include "cases/case.h"
 #include "cases/data.h"
 #include "cases/fills.h"
 #include "cases/models/held_out.h"
+#include "cases/models/layers.h"
 #include "precision/region.h"
 
 namespace ampgate::cases {
@@ -25,17 +25,8 @@ State setup(const Shape& shape, const Fill& fill) {
   at::Tensor features = ((raw - weights.at("feature_mean")) / weights.at("feature_deviation")).to(at::kFloat);
   if (fill.kind() != FillKind::kOrdinary) features = fill.normal("features", features.sizes());
   State state{{{"features", features}, {"targets", data.at("targets").index_select(0, rows).to(at::kFloat)}}};
-  for (const char* layer : {"fc1", "fc2", "fc3"}) {
-    for (const char* kind : {".weight", ".bias"}) {
-      state.tensors.push_back(
-          {std::string(layer) + kind, weights.at(std::string(layer) + kind), Role::kWeight});
-    }
-  }
+  add_layers(state, weights, {"fc1", "fc2", "fc3"});
   return state;
-}
-
-at::Tensor hidden(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  return at::relu(at::linear(x, weight, bias));
 }
 
 at::Tensor prediction(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
@@ -43,8 +34,8 @@ at::Tensor prediction(const at::Tensor& x, const at::Tensor& weight, const at::T
 }
 
 Outputs run(State& state) {
-  at::Tensor x = region("fc1", hidden, state[kFeatures], state[kFc1], state[kBias1]);
-  x = region("fc2", hidden, x, state[kFc2], state[kBias2]);
+  at::Tensor x = region("fc1", linear_relu, state[kFeatures], state[kFc1], state[kBias1]);
+  x = region("fc2", linear_relu, x, state[kFc2], state[kBias2]);
   return {region("fc3", prediction, x, state[kFc3], state[kBias3])};
 }
 

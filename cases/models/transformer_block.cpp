@@ -9,6 +9,7 @@
 #include "cases/attention.h"
 #include "cases/case.h"
 #include "cases/fills.h"
+#include "cases/models/layers.h"
 #include "precision/region.h"
 
 namespace ampgate::cases {
@@ -64,10 +65,6 @@ State setup(const Shape& shape, const Fill& fill) {
 
 Tensor norm(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return at::layer_norm(x, weight.sizes(), weight, bias, kEps);
-}
-
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  return at::linear(x, weight, bias);
 }
 
 Tensor linear_gelu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
