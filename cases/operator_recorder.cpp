@@ -4,6 +4,7 @@
 #include <memory>
 #include <string_view>
 
+#include "cases/schemas.h"
 #include "precision/precision.h"
 
 namespace ampgate::cases {
@@ -26,18 +27,6 @@ struct Observed : at::ObserverContext {
   std::size_t number;
 };
 
-bool is_allocation(std::string_view name) {
-  return name.starts_with("aten::empty") || name.starts_with("aten::new_empty") || name == "aten::resize_" ||
-         name == "aten::set_";
-}
-
-// Returns one of its arguments' memory without writing to it.
-bool is_view(const c10::FunctionSchema& schema) {
-  return std::any_of(schema.returns().begin(), schema.returns().end(), [](const c10::Argument& result) {
-    return result.alias_info() != nullptr && !result.alias_info()->isWrite();
-  });
-}
-
 void collect_types(const c10::IValue& value, std::vector<c10::ScalarType>& types) {
   if (value.isTensor()) {
     if (value.toTensor().defined()) types.push_back(value.toTensor().scalar_type());
@@ -48,7 +37,7 @@ void collect_types(const c10::IValue& value, std::vector<c10::ScalarType>& types
 
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) {
   const auto schema = function.operator_schema();
-  if (!schema || is_view(*schema) || is_allocation(function.name())) return nullptr;
+  if (!schema || returns_alias(*schema) || is_allocation(function.name())) return nullptr;
   Call call;
   call.record.name = function.name();
   for (const auto& input : function.inputs()) collect_types(input, call.record.inputs);

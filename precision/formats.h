@@ -20,6 +20,11 @@ struct Format {
 // float32, float16, bfloat16, float64. Throws std::invalid_argument for any other type.
 const Format& format_of(c10::ScalarType type);
 
+// float16 or bfloat16.
+constexpr bool is_16_bit(c10::ScalarType type) {
+  return type == c10::ScalarType::Half || type == c10::ScalarType::BFloat16;
+}
+
 // RN(value) to the format, as a float64: overflow gives ±inf, subnormals are kept, -0 stays -0, NaN stays
 // NaN.
 double round_to(double value, const Format& format);

@@ -4,11 +4,26 @@
 
 #include <algorithm>
 
+#include "precision/formats.h"
+
 namespace ampgate::precision {
 namespace {
 
 thread_local std::vector<std::string> islands;
 thread_local std::vector<std::string_view> stack;
+
+// Is this the path of the innermost region? Part by part: nothing may be allocated in a timed body.
+bool is_here(std::string_view path) {
+  for (std::size_t i = 0; i < stack.size(); ++i) {
+    if (i > 0) {
+      if (!path.starts_with('.')) return false;
+      path.remove_prefix(1);
+    }
+    if (!path.starts_with(stack[i])) return false;
+    path.remove_prefix(stack[i].size());
+  }
+  return path.empty();
+}
 
 }  // namespace
 
@@ -45,13 +60,10 @@ RegionScope::RegionScope(std::string_view name) { stack.push_back(name); }
 
 RegionScope::~RegionScope() { stack.pop_back(); }
 
-bool in_island() {
-  return !islands.empty() && std::find(islands.begin(), islands.end(), region_path()) != islands.end();
-}
+bool in_island() { return std::any_of(islands.begin(), islands.end(), is_here); }
 
 at::Tensor to_float(const at::Tensor& tensor) {
-  const auto type = tensor.scalar_type();
-  return type == at::kHalf || type == at::kBFloat16 ? tensor.to(at::kFloat) : tensor;
+  return is_16_bit(tensor.scalar_type()) ? tensor.to(at::kFloat) : tensor;
 }
 
 }  // namespace detail

@@ -41,10 +41,6 @@ c10::IValue with_tensors(const c10::IValue& value,
   return value;
 }
 
-bool is_written(const c10::Argument& argument) {
-  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
-}
-
 std::vector<at::Tensor> outputs_of(const c10::FunctionSchema& schema, const torch::jit::Stack& arguments,
                                    const torch::jit::Stack& results) {
   std::vector<at::Tensor> outputs;
@@ -59,17 +55,6 @@ std::vector<at::Tensor> outputs_of(const c10::FunctionSchema& schema, const torc
     if (is_written(schema.arguments()[i])) add_new(arguments[i]);
   }
   return outputs;
-}
-
-bool returns_alias(const c10::FunctionSchema& schema) {
-  return std::any_of(schema.returns().begin(), schema.returns().end(), [](const c10::Argument& result) {
-    return result.alias_info() != nullptr && !result.alias_info()->isWrite();
-  });
-}
-
-bool is_allocation(std::string_view name) {
-  return name.starts_with("aten::empty") || name.starts_with("aten::new_empty") || name == "aten::resize_" ||
-         name == "aten::set_";
 }
 
 std::string_view base_name(std::string_view name) {

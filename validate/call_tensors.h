@@ -9,7 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "cases/schemas.h"
+
 namespace ampgate::validate {
+
+using cases::is_allocation;
+using cases::is_written;
+using cases::returns_alias;
 
 // Defined tensors in `value`, in order; empty for anything else.
 std::vector<at::Tensor> tensors_in(const c10::IValue& value);
@@ -22,14 +28,6 @@ c10::IValue with_tensors(const c10::IValue& value,
 // operators return nothing). `arguments` as they are after the call.
 std::vector<at::Tensor> outputs_of(const c10::FunctionSchema& schema, const torch::jit::Stack& arguments,
                                    const torch::jit::Stack& results);
-
-bool is_written(const c10::Argument& argument);
-
-// Results that may share memory with an argument that is not written: views, but also `to` and `reshape`.
-bool returns_alias(const c10::FunctionSchema& schema);
-
-// Memory that was allocated and not filled.
-bool is_allocation(std::string_view name);
 
 // The operator ignores what its first argument held before (copy_, fill_, normal_, ...).
 bool overwrites(std::string_view name);

@@ -102,20 +102,19 @@ const TrialAnswer& CaseRun::baseline() {
   return *baseline_;
 }
 
-const TrialAnswer& CaseRun::judged(const precision::Precision& precision) {
-  const auto known = judged_.find(precision.name);
-  if (known != judged_.end()) return known->second;
+TrialAnswer CaseRun::judged(const precision::Precision& precision) {
   TrialAnswer answer = guarded([&] {
     return precision.islands ? judge_islands(precision)
                              : judge_trial(*setup_, precision, &baseline_->outputs);
   });
-  answer.outputs.clear();  // large, and of no more use
-  return judged_.emplace(precision.name, std::move(answer)).first->second;
+  judgements_[precision.name] = answer.judgement;
+  return answer;
 }
 
 TrialAnswer CaseRun::judge_islands(const precision::Precision& precision) {
   const precision::Precision& plain = precision::without_islands(precision);
-  const Judgement& failed = judged(plain).judgement;
+  const auto known = judgements_.find(plain.name);
+  const Judgement failed = known != judgements_.end() ? known->second : judged(plain).judgement;
   const auto said = "'" + std::string(results::to_string(failed.verdict)) + "'";
   if (results::opens_gate(failed.verdict, session_.rules.suspect_opens_gate)) {
     TrialAnswer answer = without_numbers(Verdict::kUnsupported,

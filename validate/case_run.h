@@ -20,16 +20,13 @@ class CaseRun {
   // The body of `trial_finished` without `id`. The first call makes the baseline, whatever its precision.
   // What goes wrong inside the trial is its verdict; nothing is thrown for that.
   results::Json judge(const precision::Precision& precision);
-  // The next call judges this precision anew, on the baseline that is there: for the self-test, which changes
-  // what runs.
-  void forget(const precision::Precision& precision) { judged_.erase(precision.name); }
 
  private:
   const TrialAnswer& baseline();
   // For a precision that cannot be judged at all; empty when it can.
   std::optional<TrialAnswer> refusal(const precision::Precision& precision);
   std::string unsupported(const precision::Precision& precision) const;
-  const TrialAnswer& judged(const precision::Precision& precision);
+  TrialAnswer judged(const precision::Precision& precision);
   // For `islands-*`: what autocast without islands was judged, then the search for a set that heals it.
   TrialAnswer judge_islands(const precision::Precision& precision);
   // Findings on edge inputs. What autocast left in FP32 does not repeat those of the baseline.
@@ -43,7 +40,7 @@ class CaseRun {
   std::optional<CaseSetup> setup_;
   std::optional<TrialAnswer> baseline_;
   results::Json baseline_edges_ = results::Json::array();
-  std::map<std::string_view, TrialAnswer> judged_;  // by precision; not the baseline
+  std::map<std::string_view, Judgement> judgements_;  // by precision, the latest; not the baseline's
 };
 
 }  // namespace ampgate::validate

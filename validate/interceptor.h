@@ -6,6 +6,8 @@
 #include <ATen/core/stack.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <stdexcept>
+
 namespace ampgate::validate {
 
 class Interceptor {
@@ -16,16 +18,34 @@ class Interceptor {
   virtual void call(const c10::OperatorHandle& op, torch::jit::Stack& stack) = 0;
 };
 
-// Switches an interceptor on for this thread. Scopes do not nest: throws std::logic_error.
-class InterceptScope {
+// Switches an interceptor on for this thread, at one dispatch key. Scopes of a key do not nest: throws
+// std::logic_error.
+template <c10::DispatchKey key>
+class HookScope {
  public:
-  explicit InterceptScope(Interceptor& interceptor);
-  ~InterceptScope();
-  InterceptScope(const InterceptScope&) = delete;
-  InterceptScope& operator=(const InterceptScope&) = delete;
+  explicit HookScope(Interceptor& interceptor) : include_(key) {
+    if (current_ != nullptr) throw std::logic_error("an interceptor is on already");
+    current_ = &interceptor;
+  }
+  ~HookScope() { current_ = nullptr; }
+  HookScope(const HookScope&) = delete;
+  HookScope& operator=(const HookScope&) = delete;
+
+  // What the dispatcher calls: to be registered once for each key.
+  static void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+    const c10::impl::ExcludeDispatchKeyGuard exclude(key);
+    if (current_ == nullptr) {
+      op.callBoxed(*stack);
+    } else {
+      current_->call(op, *stack);
+    }
+  }
 
  private:
+  inline static thread_local Interceptor* current_ = nullptr;
   c10::impl::IncludeDispatchKeyGuard include_;
 };
+
+using InterceptScope = HookScope<c10::DispatchKey::TESTING_ONLY_GenericMode>;
 
 }  // namespace ampgate::validate

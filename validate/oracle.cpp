@@ -5,12 +5,11 @@
 
 #include <string>
 
+#include "precision/formats.h"
 #include "validate/case_fault.h"
 
 namespace ampgate::validate {
 namespace {
-
-bool is_16_bit(c10::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
 
 bool overflowed(const at::Tensor& before, const at::Tensor& after) {
   return at::logical_and(at::isfinite(before), at::isinf(after)).any().item<bool>();
@@ -24,7 +23,7 @@ RoundedInputs rounded_inputs(const cases::Case& definition, const cases::State& 
   const at::NoGradGuard no_grad;
   const bool cast = precision.mode == precision::Mode::kCast;
   const bool lowered =
-      precision.mode == precision::Mode::kAutocast && is_16_bit(output_type) && !definition.model;
+      precision.mode == precision::Mode::kAutocast && precision::is_16_bit(output_type) && !definition.model;
   RoundedInputs result{prepared, cast ? precision.type : (lowered ? output_type : at::kFloat), {}};
   for (std::size_t i = 0; i < result.state.tensors.size(); ++i) {
     auto& entry = result.state.tensors[i];

@@ -55,10 +55,6 @@ bool only_raises(const RecordedCall& call) {
                       [](const auto& type) { return type.has_value(); });
 }
 
-bool is_view(const c10::Argument& result) {
-  return result.alias_info() != nullptr && !result.alias_info()->isWrite();
-}
-
 bool is_floating(const c10::IValue& value) {
   return value.isTensor() && value.toTensor().defined() && value.toTensor().is_floating_point();
 }
@@ -97,8 +93,7 @@ class Replayer : public Interceptor {
       }
       auto& result = stack[results + i];
       // What is written in place must change there; everything else may share memory with a weight.
-      const auto* alias = schema.returns()[i].alias_info();
-      if (alias != nullptr && alias->isWrite()) {
+      if (is_written(schema.returns()[i])) {
         result.toTensor().mul_(factor(result.toTensor(), *recorded.rounded[i]));
       } else {
         result = noisy(result.toTensor(), *recorded.rounded[i]);
@@ -170,7 +165,7 @@ void CallRecorder::call(const c10::OperatorHandle& op, torch::jit::Stack& stack)
     if (is_floating(stack[results + i]) && input_bits > 0) {
       const auto type = stack[results + i].toTensor().scalar_type();
       const bool narrower = significand_bits(type) < input_bits;
-      if (narrower || (!exact && !is_view(schema.returns()[i]))) rounded = type;
+      if (narrower || (!exact && !cases::is_view(schema.returns()[i]))) rounded = type;
     }
     recorded.rounded.push_back(rounded);
   }

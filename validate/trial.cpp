@@ -44,7 +44,7 @@ void check_types(const cases::Case& definition, const precision::Precision& prec
                  const cases::Outputs& outputs, Judgement& judgement) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto type = outputs[i].scalar_type();
-    if ((type != at::kHalf && type != at::kBFloat16) || type == precision.type) continue;
+    if (!precision::is_16_bit(type) || type == precision.type) continue;
     judgement.worsen(Verdict::kInaccurate, definition.outputs[i] + " is " + precision::type_name(type) +
                                                ", which " + std::string(precision.name) +
                                                " does not ask for");
@@ -112,6 +112,37 @@ Sample sample_with_strange_rows(const CaseSetup& setup, const cases::Outputs& ou
     elements.insert(elements.end(), strange.begin(), strange.end());
   }
   return setup.sample.with(elements);
+}
+
+void add_cost(CaseSetup& setup, const Criterion& criterion, const cases::Outputs& outputs,
+              const cases::Outputs* baseline, Json& accuracy, Json& absent, Judgement& judgement) {
+  if (baseline == nullptr) {
+    absent["precision_cost"] = "this is the baseline";
+    return;
+  }
+  Json cost = report_cost(setup, criterion, outputs, *baseline, judgement);
+  if (cost.is_null()) {
+    absent["precision_cost"] = "no floating output is judged";
+  } else {
+    accuracy["precision_cost"] = std::move(cost);
+  }
+}
+
+void add_batch_invariance(const CaseSetup& setup, const precision::Precision& precision, const TrialRun& run,
+                          const Criterion& criterion, Json& accuracy, Json& absent, Judgement& judgement) {
+  std::optional<BatchInvariance> batch;
+  const auto failure = catch_failure([&] {
+    batch = batch_invariance(setup.session, setup.definition, setup.facts, precision, run, criterion);
+  });
+  add_to(accuracy, batch);
+  if (batch && !batch->outside.empty()) {
+    judgement.findings.push_back({"ordinary", "property", batch->outside});
+  }
+  if (failure) {
+    absent["batch_invariant"] = "a row alone cannot be computed: " + failure->reason;
+  } else if (!batch) {
+    absent["batch_invariant"] = "the case has no axis along which rows can be computed alone";
+  }
 }
 
 // The outputs that neither phase looks at, and why.
@@ -197,30 +228,10 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
 
   Json accuracy{{"kernel_error", judgement.kernel_error}};
   Json absent = Json::object();
-  if (baseline != nullptr) {
-    Json cost = report_cost(setup, criterion, run.outputs, *baseline, judgement);
-    if (cost.is_null()) {
-      absent["precision_cost"] = "no floating output is judged";
-    } else {
-      accuracy["precision_cost"] = std::move(cost);
-    }
-  } else {
-    absent["precision_cost"] = "this is the baseline";
-  }
+  add_cost(setup, criterion, run.outputs, baseline, accuracy, absent, judgement);
   judge_designed_inputs(setup, precision, accuracy, absent, judgement);
   add_to(accuracy, repetition);
-  std::optional<BatchInvariance> batch;
-  const auto failure = catch_failure(
-      [&] { batch = batch_invariance(session, definition, setup.facts, precision, run, criterion); });
-  add_to(accuracy, batch);
-  if (batch && !batch->outside.empty()) {
-    judgement.findings.push_back({"ordinary", "property", batch->outside});
-  }
-  if (failure) {
-    absent["batch_invariant"] = "a row alone cannot be computed: " + failure->reason;
-  } else if (!batch) {
-    absent["batch_invariant"] = "the case has no axis along which rows can be computed alone";
-  }
+  add_batch_invariance(setup, precision, run, criterion, accuracy, absent, judgement);
   if (!absent.empty()) accuracy["absent"] = std::move(absent);
 
   Json& body = answer.body;

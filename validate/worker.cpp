@@ -90,7 +90,7 @@ Session make_session(const Json& plan, backends::Backend& backend) {
           results::parse_rules(plan.at("rules").dump(), "plan, /rules"),
           plan.at("rules_sha256").get<std::string>(),
           plan.at("seed").get<std::uint64_t>(),
-          find_lowered_fp32(backend)};
+          plan.at("phase") == "repeat" ? std::string() : find_lowered_fp32(backend)};
 }
 
 void finish(const Trial& trial, const Json& body, EventWriter& events) {

@@ -11,7 +11,7 @@
 #include "session.h"
 #include "validate/case_run.h"
 #include "validate/islands/operator_islands.h"
-#include "validate/islands/watch.h"
+#include "validate/trace.h"
 
 namespace ampgate::validate {
 namespace {
@@ -197,11 +197,11 @@ struct Counted {
 Counted run_raised(const std::function<at::Tensor()>& body, const std::vector<std::size_t>& chosen) {
   const at::NoGradGuard no_grad;
   const precision::AutocastScope autocast(at::kCPU, at::kHalf);
-  Watch watch(at::kHalf);
-  OperatorIslands islands({chosen.begin(), chosen.end()}, watch);
+  Tracer tracer;
+  OperatorIslands islands({chosen.begin(), chosen.end()}, tracer);
   const InterceptScope intercept(islands);
   const at::Tensor out = body();
-  return {out, watch.calls().size()};
+  return {out, tracer.calls().size()};
 }
 
 TEST(OperatorIslands, KeepWhatIsWrittenInPlace) {

@@ -18,7 +18,7 @@ namespace {
 // What the operator `name` gives for `inputs` with the fault of that kind, in cast precisions.
 template <typename Function>
 at::Tensor faulty(const std::string& kind, Function&& run) {
-  class One : public Injector {
+  class One : public Interceptor {
    public:
     explicit One(const Kernel& kernel) : kernel_(kernel) {}
     void call(const c10::OperatorHandle& op, torch::jit::Stack& stack) override {

@@ -3,11 +3,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "precision/formats.h"
-
 namespace ampgate::validate::bounds {
-
-bool is_16_bit(c10::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
 
 double unit_of(c10::ScalarType type) { return precision::format_of(type).unit_roundoff(); }
 

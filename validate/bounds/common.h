@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "precision/formats.h"
 #include "validate/bounds.h"
 
 namespace ampgate::validate::bounds {
@@ -14,7 +15,7 @@ inline constexpr double kUnitFp32 = 0x1p-24;         // unit roundoff of FP32, i
 inline constexpr double kSmallestNormal = 0x1p-126;  // of FP32 and BF16
 inline constexpr double kSmallestSubnormal = 0x1p-149;
 
-bool is_16_bit(c10::ScalarType type);
+using precision::is_16_bit;
 
 // Unit roundoff of a type.
 double unit_of(c10::ScalarType type);

@@ -1,47 +1,18 @@
 #include "validate/islands/operator_islands.h"
 
-#include <ATen/autocast_mode.h>
-
-#include <algorithm>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "precision/formats.h"
 #include "precision/region.h"
+#include "validate/call_tensors.h"
 
 namespace ampgate::validate {
 namespace {
 
-bool is_16_bit(c10::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
-
-bool writes(const c10::Argument& argument) {
-  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
-}
-
 // Gives memory of its argument without writing it: `view`, `to` of the same type, autocast's own casts.
 bool moves_no_value(const c10::FunctionSchema& schema) {
-  const auto& returns = schema.returns();
-  return std::string_view(schema.name()).starts_with("aten::_autocast_to") ||
-         std::any_of(returns.begin(), returns.end(), [](const c10::Argument& result) {
-           return result.alias_info() != nullptr && !result.alias_info()->isWrite();
-         });
-}
-
-at::Tensor raised(const at::Tensor& tensor) {
-  return tensor.defined() && is_16_bit(tensor.scalar_type()) ? tensor.to(at::kFloat) : tensor;
-}
-
-c10::IValue raised_list(const c10::IValue& value) {
-  if (value.isTensorList()) {
-    c10::List<at::Tensor> list;
-    for (const at::Tensor& tensor : value.toTensorList()) list.push_back(raised(tensor));
-    return list;
-  }
-  c10::List<std::optional<at::Tensor>> list;
-  for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorList()) {
-    list.push_back(tensor ? std::optional(raised(*tensor)) : std::nullopt);
-  }
-  return list;
+  return std::string_view(schema.name()).starts_with("aten::_autocast_to") || returns_alias(schema);
 }
 
 // An argument that the operator writes, and the FP32 copy that it writes instead.
@@ -51,25 +22,17 @@ struct Written {
 };
 
 void raise(const c10::Argument& argument, c10::IValue& value, std::vector<Written>& written) {
-  if (value.isTensor()) {
-    const at::Tensor original = value.toTensor();
-    if (!original.defined() || !is_16_bit(original.scalar_type())) return;
-    const at::Tensor copy = original.to(at::kFloat);
-    if (writes(argument)) written.push_back({original, copy});
-    value = copy;
-  } else if (value.isTensorList() && writes(argument)) {  // _foreach_ operators
-    c10::List<at::Tensor> list;
-    for (const at::Tensor& original : value.toTensorList()) {
-      list.push_back(raised(original));
-      if (is_16_bit(original.scalar_type())) written.push_back({original, list.get(list.size() - 1)});
-    }
-    value = std::move(list);
-  } else if (value.isTensorList() || value.isOptionalTensorList()) {
-    value = raised_list(value);
-  } else if (argument.name() == "dtype" && value.isInt() &&
-             is_16_bit(static_cast<c10::ScalarType>(value.toInt()))) {
+  if (argument.name() == "dtype" && value.isInt() &&
+      precision::is_16_bit(static_cast<c10::ScalarType>(value.toInt()))) {
     value = static_cast<std::int64_t>(c10::ScalarType::Float);
+    return;
   }
+  value = with_tensors(value, [&](const at::Tensor& original) {
+    if (!precision::is_16_bit(original.scalar_type())) return original;
+    const at::Tensor copy = original.to(at::kFloat);
+    if (is_written(argument)) written.push_back({original, copy});
+    return copy;
+  });
 }
 
 void write_back(const std::vector<Written>& written, torch::jit::Stack& stack, std::size_t results) {

@@ -18,29 +18,35 @@ bool same_masks(const cases::Outputs& outputs, const cases::Outputs& baseline) {
   return true;
 }
 
+bool turns_nonfinite(const TracedCall& call) { return call.finite_inputs() && !call.finite_outputs(); }
+
 }  // namespace
 
 WatchedRun watched_run(const Session& session, const cases::Case& definition, const cases::State& original,
                        const precision::Precision& precision, const std::vector<std::size_t>& in_fp32) {
   cases::State state = cases::prepare(original, precision, session.backend.device());
-  Watch watch(precision.type);
-  OperatorIslands islands({in_fp32.begin(), in_fp32.end()}, watch);
+  Tracer tracer;
+  OperatorIslands islands({in_fp32.begin(), in_fp32.end()}, tracer);
   WatchedRun run;
   {
     const InterceptScope intercept(islands);
     run.outputs = cases::execute(definition, state, precision, session.backend.device().type());
   }
   session.backend.synchronize();
-  run.calls = watch.calls();
-  run.largest = watch.largest();
+  run.calls = tracer.take();
+  for (const auto& call : run.calls) {
+    for (const auto& output : call.outputs) {
+      if (output.type == precision.type) run.largest = std::max(run.largest, output.values.largest);
+    }
+  }
   return run;
 }
 
 std::optional<std::size_t> first_bad(const WatchedRun& run, const WatchedRun& baseline) {
   for (std::size_t i = 0; i < run.calls.size(); ++i) {
-    if (!run.calls[i].turned_nonfinite) continue;
+    if (!turns_nonfinite(run.calls[i])) continue;
     const bool same_call = i < baseline.calls.size() && baseline.calls[i].name == run.calls[i].name;
-    if (same_call && baseline.calls[i].turned_nonfinite) continue;  // on purpose: a mask of -inf
+    if (same_call && turns_nonfinite(baseline.calls[i])) continue;  // on purpose: a mask of -inf
     return i;
   }
   return {};

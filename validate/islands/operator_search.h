@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "validate/case_setup.h"
-#include "validate/islands/watch.h"
+#include "validate/trace.h"
 
 namespace ampgate::validate {
 
 // One run of the case on `original` in `precision`, with the numbered calls in FP32 and every call watched.
 struct WatchedRun {
   cases::Outputs outputs;
-  std::vector<WatchedCall> calls;
+  std::vector<TracedCall> calls;
   double largest = 0.0;  // largest finite value of a result in the precision's own type
 };
 WatchedRun watched_run(const Session& session, const cases::Case& definition, const cases::State& original,

@@ -27,9 +27,7 @@ std::optional<std::size_t> LocalCall::find(std::string_view name) const {
   return {};
 }
 
-bool LocalCall::output_is_16_bit() const {
-  return output_type() == at::kHalf || output_type() == at::kBFloat16;
-}
+bool LocalCall::output_is_16_bit() const { return precision::is_16_bit(output_type()); }
 
 LocalProblem LocalCall::of_itself(cases::BoundSpec spec,
                                   const std::vector<std::pair<std::string, std::size_t>>& positions) const {

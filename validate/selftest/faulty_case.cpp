@@ -38,7 +38,7 @@ bool is_judged_type(c10::ScalarType type) {
 }
 
 // Calls the right operator, and `seen` for each call that faults fit.
-class Looker : public Injector {
+class Looker : public Interceptor {
  public:
   void call(const c10::OperatorHandle& op, torch::jit::Stack& stack) override {
     Arguments arguments = take_arguments(op, stack);
@@ -93,7 +93,7 @@ bool is_run_of(const precision::Precision& precision, const cases::State& state)
 }  // namespace
 
 // One run of the case with the fault in it.
-class FaultyRun : public Injector {
+class FaultyRun : public Interceptor {
  public:
   explicit FaultyRun(ActiveFault& active) : active_(active), run_(active.trace_.runs++) {}
 

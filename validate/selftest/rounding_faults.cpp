@@ -10,8 +10,6 @@
 namespace ampgate::validate::selftest {
 namespace {
 
-bool is_16_bit(c10::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
-
 at::Tensor truncated(Call& call) { return truncated_to(call.in_fp64(call.seen()), call.type()); }
 
 at::Tensor ties_away(Call& call) {
@@ -24,7 +22,7 @@ at::Tensor ties_away(Call& call) {
 }
 
 at::Tensor rounded_twice(Call& call) {
-  if (!is_16_bit(call.type())) return {};
+  if (!precision::is_16_bit(call.type())) return {};
   const at::Tensor once = precision::round_tensor(call.in_fp64(call.seen()).cpu(), at::kFloat);
   return precision::round_tensor(once.to(at::kDouble), call.type()).to(call.right().device());
 }
@@ -52,7 +50,7 @@ at::Tensor subnormals_flushed(Call& call) {
   Arguments operands = call.arguments();
   for (const std::size_t i : call.floating()) {
     at::Tensor operand = operands[i].toTensor();
-    if (is_16_bit(call.type())) operand = operand.to(call.type());
+    if (precision::is_16_bit(call.type())) operand = operand.to(call.type());
     operands[i] = flushed(operand);
   }
   return flushed(call.with(operands));

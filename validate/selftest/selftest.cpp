@@ -133,7 +133,6 @@ Json SelfTest::judged(const precision::Precision& precision) {
     return CaseRun(session_, faulty_, shape_, /*with_edges=*/true).judge(precision);
   }
   if (!run_) run_.emplace(session_, faulty_, shape_, /*with_edges=*/true);
-  run_->forget(precision);
   return run_->judge(precision);
 }
 
