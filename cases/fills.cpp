@@ -88,16 +88,16 @@ float huge_value(std::uint64_t stream, std::uint64_t index) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits & 1) << 31 | 254u << 23 | fraction);
 }
 
-// Three places a third of the tensor apart, so that they differ where there are three elements.
-void put_non_finite(std::uint64_t stream, const at::Tensor& tensor) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+// `values` at places that are equally far apart, from a seeded one on, so that they differ where there are that
+// many elements.
+void put(std::uint64_t stream, const at::Tensor& tensor, const std::vector<float>& values) {
   const std::int64_t size = tensor.numel();
   if (size == 0) return;
   const auto start = static_cast<std::int64_t>(word(~stream, 0) % static_cast<std::uint64_t>(size));
   float* const data = tensor.mutable_data_ptr<float>();
-  data[start] = std::numeric_limits<float>::quiet_NaN();
-  data[(start + size / 3) % size] = kInfinity;
-  data[(start + 2 * size / 3) % size] = -kInfinity;
+  for (std::int64_t i = 0; i < std::ssize(values); ++i) {
+    data[(start + i * size / std::ssize(values)) % size] = values[static_cast<std::size_t>(i)];
+  }
 }
 
 }  // namespace
@@ -114,15 +114,17 @@ std::string_view fill_name(FillKind kind) {
       return "large";
     case FillKind::kHuge:
       return "huge";
-    case FillKind::kNonFinite:
-      return "nonfinite";
+    case FillKind::kNaN:
+      return "nan";
+    case FillKind::kInfinite:
+      return "infinite";
   }
   throw std::invalid_argument("no such kind of fill");
 }
 
 const std::vector<FillKind>& edge_fills() {
   static const std::vector<FillKind> kinds{FillKind::kZeros, FillKind::kSubnormal, FillKind::kLarge,
-                                           FillKind::kHuge, FillKind::kNonFinite};
+                                           FillKind::kHuge, FillKind::kNaN, FillKind::kInfinite};
   return kinds;
 }
 
@@ -151,9 +153,15 @@ at::Tensor Fill::normal(std::string_view tensor, at::IntArrayRef sizes, double s
       return by(large_value);
     case FillKind::kHuge:
       return by(huge_value);
-    case FillKind::kNonFinite: {
+    case FillKind::kNaN: {
       const at::Tensor result = by(ordinary);
-      put_non_finite(key, result);
+      put(key, result, {std::numeric_limits<float>::quiet_NaN()});
+      return result;
+    }
+    case FillKind::kInfinite: {
+      constexpr float kInfinity = std::numeric_limits<float>::infinity();
+      const at::Tensor result = by(ordinary);
+      put(key, result, {kInfinity, -kInfinity});
       return result;
     }
   }

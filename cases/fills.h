@@ -19,7 +19,8 @@ enum class FillKind {
   kSubnormal,  // values that are subnormal in FP16 (2^-24 .. 2^-15), some in FP32 as well
   kLarge,      // near FP16's largest finite value, both signs: products and sums overflow FP16
   kHuge,       // near the largest finite FP32 and BF16 value: overflows FP16 in the cast
-  kNonFinite,  // ordinary, with a NaN, a +Inf and a -Inf at seeded positions
+  kNaN,        // ordinary, with a NaN at a seeded position
+  kInfinite,   // ordinary, with a +Inf and a -Inf at seeded positions
 };
 
 std::string_view fill_name(FillKind kind);

@@ -18,8 +18,12 @@ namespace scan = backends::scan;
 constexpr std::int64_t kAhead = 2 * kBlock;
 constexpr std::int64_t kWord = 8;  // bytes, of the digest
 
+// Rows from here on are long.
+constexpr std::int64_t kLongRow = 4096;
+
 // How the elements are shared out. Short rows: several whole ones a unit, whose scales are taken while the
-// unit is in the cache. Long rows: several units a row, and the row's scale is known only after the pass.
+// unit is in the cache. Long rows: one or several units a row, and the row's scale is known only after the
+// pass.
 class Layout {
  public:
   Layout(std::int64_t elements, std::int64_t row_length) : elements_(elements), row_length_(row_length) {
@@ -31,7 +35,7 @@ class Layout {
       units_ = (elements + unit_ - 1) / unit_;
     }
   }
-  bool long_rows() const { return row_length_ > kUnit; }
+  bool long_rows() const { return row_length_ >= kLongRow; }
   std::int64_t row_length() const { return row_length_; }
   std::int64_t units() const { return units_; }
   std::int64_t rows() const { return elements_ / row_length_; }
@@ -172,12 +176,13 @@ class Pass {
 
     const scan::Seen seen = scan::errors(out, y, error, limits, count, known.filter);
     unit.largest_bound = std::max(unit.largest_bound, seen.largest_bound);
-    if (layout_.long_rows()) unit.squares.merge(scan::squares(y, count));
     const bool special = seen.special || rule_.format.is_float64();
     if (special) {
       for (std::int64_t i = 0; i < count; ++i) judge::measure(unit.sums.errors, rule_, out[i], y[i]);
+      if (layout_.long_rows()) unit.squares.merge(scan::squares(y, count));
     } else {
       unit.sums.errors.merge(seen.errors);
+      unit.squares.merge({count, seen.errors.reference_squares});
     }
     const judge::Worst& worst = known.counts.worst;
     const bool new_worst = worst.index < 0 || (worst.margin == 0.0 && seen.errors.largest > worst.error);

@@ -18,7 +18,7 @@ std::string why_incomparable(const at::Tensor& actual, const at::Tensor& expecte
 std::string sizes_text(at::IntArrayRef sizes);
 
 // Elements are read in blocks of at most this many; the buffers of a reader hold them.
-inline constexpr std::int64_t kBlock = 128;
+inline constexpr std::int64_t kBlock = 512;
 
 class Elements {
  public:
@@ -50,7 +50,7 @@ class Elements {
 
 // Calls work(unit, begin, end) for units of kUnit elements, several at a time. Units depend on `elements`
 // alone, so that sums by unit do not change with the number of threads.
-inline constexpr std::int64_t kUnit = 128 * kBlock;
+inline constexpr std::int64_t kUnit = 32 * kBlock;
 std::int64_t unit_count(std::int64_t elements);
 void for_each_unit(std::int64_t elements,
                    const std::function<void(std::int64_t unit, std::int64_t begin, std::int64_t end)>& work);

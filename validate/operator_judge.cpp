@@ -6,6 +6,7 @@
 #include "validate/compare.h"
 #include "validate/comparison_json.h"
 #include "validate/exact.h"
+#include "validate/one_sided.h"
 #include "validate/output_rules.h"
 #include "validate/text.h"
 
@@ -33,13 +34,27 @@ std::string share(std::int64_t count, const Comparison& comparison, const std::s
   return std::to_string(count) + " of " + std::to_string(comparison.elements) + " elements" + what;
 }
 
-void judge_bound(const std::string& name, c10::ScalarType type, const Comparison& comparison,
-                 const Bound& bound, Judgement& judgement) {
+void judge_suspect(const std::string& name, const at::Tensor& output, const at::Tensor& oracle,
+                   const Comparison& comparison, const Bound& bound, Judgement& judgement) {
+  const std::string outside = place(name, comparison) + ": outside the " + bound.criterion + " of " +
+                              text(comparison.bound) + ", margin " + text(comparison.margin);
+  if (const std::string one_sided = one_sided_rounding(output, oracle); !one_sided.empty()) {
+    judgement.worsen(Verdict::kInaccurate, outside + "; " + bound.hard_source +
+                                               " would explain it but for this: " + one_sided +
+                                               ", so the result is not rounded to nearest");
+    return;
+  }
+  judgement.worsen(Verdict::kSuspect, outside + ", but " + bound.hard_source + " can explain it; " +
+                                          share(comparison.between, comparison, " are in between"));
+}
+
+void judge_bound(const std::string& name, const at::Tensor& output, const at::Tensor& oracle,
+                 const Comparison& comparison, const Bound& bound, Judgement& judgement) {
   const std::int64_t masks = comparison.nan_mismatch + comparison.inf_mismatch;
   if (!comparison.problem.empty()) {
     judgement.worsen(Verdict::kInaccurate, name + " cannot be compared: " + comparison.problem);
   } else if (masks > 0) {
-    judgement.worsen(Verdict::kNonfinite, rounded_place(name, comparison, type) +
+    judgement.worsen(Verdict::kNonfinite, rounded_place(name, comparison, output.scalar_type()) +
                                               "; NaN or infinity differs at " + share(masks, comparison, ""));
   } else if (comparison.rejected > 0) {
     judgement.worsen(Verdict::kInaccurate, place(name, comparison) + ": outside the " + bound.criterion +
@@ -47,11 +62,7 @@ void judge_bound(const std::string& name, c10::ScalarType type, const Comparison
                                                text(comparison.margin) + "; " +
                                                share(comparison.rejected, comparison, " are outside"));
   } else if (comparison.suspect()) {
-    judgement.worsen(Verdict::kSuspect, place(name, comparison) + ": outside the " + bound.criterion +
-                                            " of " + text(comparison.bound) + ", margin " +
-                                            text(comparison.margin) + ", but " + bound.hard_source +
-                                            " can explain it; " +
-                                            share(comparison.between, comparison, " are in between"));
+    judge_suspect(name, output, oracle, comparison, bound, judgement);
   } else if (comparison.undecided()) {
     judgement.worsen(Verdict::kAmbiguous, name +
                                               " could not be judged: every element is ill-conditioned, its " +
@@ -131,7 +142,7 @@ Judgement judge_operator(const results::Rules& rules, const cases::Case& definit
       const Bound& bound = reference.bounds[i];
       Comparison comparison = compare(outputs[i], reference.oracle[i], bound, rules);
       comparison.position = reference.sample.whole_position(std::move(comparison.position));
-      judge_bound(name, outputs[i].scalar_type(), comparison, bound, own);
+      judge_bound(name, outputs[i], reference.oracle[i], comparison, bound, own);
       own.margin = comparison.margin;
       keep_worst(own.margin, bounded_json(name, comparison, bound));
     }
