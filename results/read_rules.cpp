@@ -43,13 +43,17 @@ void read_bounds(ObjectReader reader, Rules::Bounds& bounds) {
 
 void read_flips(ObjectReader reader, Rules::FlipLimits& limits) {
   reader.read("flips", limits.flips, 0, 1);
-  reader.read("explained", limits.explained, 0, 1);
-  reader.read("tie_collapse", limits.tie_collapse, 0, 1);
-  reader.read("defect", limits.defect, 0, 1);
+  const auto read_kind = [&](const char* kind, double& limit) {
+    reader.read(kind, limit, 0, 1);
+    if (reader.has(kind) && limit > limits.flips) {
+      reader.fail(kind, "contradicts flips, which counts these among others: it must not be larger");
+    }
+    limit = std::min(limit, limits.flips);
+  };
+  read_kind("explained", limits.explained);
+  read_kind("tie_collapse", limits.tie_collapse);
+  read_kind("defect", limits.defect);
   reader.refuse_unknown();
-  if (limits.defect > limits.flips) {
-    reader.fail("defect", "contradicts flips: a defect is a flip, so it must not be larger");
-  }
 }
 
 void read_decisions(ObjectReader reader, Rules::Decisions& decisions) {

@@ -31,7 +31,8 @@ struct Rules {
     double flip_deviations = 5.0;  // a flip is explained up to this many sd of the margin in the replay
   } bounds;
 
-  // Shares of the rows of one kind of input whose decision may change, by the kind of the change.
+  // Shares of the rows of one kind of input whose decision may change, by the kind of the change: none more
+  // than `flips`, and where a file is silent on a kind, no more than that.
   struct FlipLimits {
     double flips = 1.0;  // of all kinds together
     double explained = 1.0;

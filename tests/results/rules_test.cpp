@@ -91,8 +91,15 @@ TEST(Rules, ValuesOutOfRange) {
 }
 
 TEST(Rules, ContradictionsAndOtherVersions) {
-  expect_problem(R"({"decisions":{"ordinary":{"flips":0.1,"defect":0.2}}})", "/decisions/ordinary/defect",
-                 "contradicts flips");
+  for (const std::string input : {"ordinary", "boundary"}) {
+    for (const std::string kind : {"explained", "tie_collapse", "defect"}) {
+      const auto with = [&](const std::string& limit) {
+        return R"({"decisions":{")" + input + R"(":{"flips":0.1,")" + kind + "\":" + limit + "}}}";
+      };
+      expect_problem(with("0.2"), "/decisions/" + input + "/" + kind, "contradicts flips");
+      EXPECT_EQ(problem(with("0.1")), "");
+    }
+  }
   expect_problem(R"({"outputs":{"a":{"ignore":"why","max_margin":1}}})", "/outputs/a/ignore", "contradicts");
   expect_problem(R"({"measurement":{"processes":21}})", "/measurement/min_blocks", "contradicts processes");
   expect_problem(R"({"trial_limit_s":0.01})", "/trial_limit_s", "cell_time_ms");
@@ -100,6 +107,16 @@ TEST(Rules, ContradictionsAndOtherVersions) {
   expect_problem(R"({"required":["fp32","FP16"]})", "/required", "'FP16'");
   expect_problem(R"({"required":["fp32","fp32"]})", "/required", "twice");
   expect_problem(R"({"ampgate_rules":2})", "/ampgate_rules", "newer");
+}
+
+TEST(Rules, KindsOfFlipsThatAFileDoesNotNameAreWithinFlips) {
+  const Rules rules = parse_rules(R"({"decisions":{"ordinary":{"flips":0.01}}})", "r");
+  EXPECT_EQ(rules.decisions.ordinary.explained, 0.01);
+  EXPECT_EQ(rules.decisions.ordinary.tie_collapse, 0.01);
+  EXPECT_EQ(rules.decisions.ordinary.defect, 0.0);
+  EXPECT_EQ(rules.decisions.boundary.explained, 1.0);
+  // As journals and records hold them, with every key.
+  EXPECT_EQ(to_json(parse_rules(to_json(rules).dump(), "record")), to_json(rules));
 }
 
 TEST(Rules, RequiredNamesPrecisions) {
