@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "driver/exit_code.h"
 #include "driver/islands.h"
 #include "driver/names.h"
 #include "driver/table.h"
@@ -186,6 +187,11 @@ std::vector<std::string> answer(const Json& record) {
   }
   for (auto& remedy : remedies(record)) sentences.push_back(std::move(remedy));
   add_failures(record, rules, sentences);
+  if (!judges_required(record, rules)) {
+    sentences.push_back(fmt::format(
+        "The rules require {}, and no such trial was judged: this run fails, whatever the others say.",
+        join(rules.required, ", ")));
+  }
   if (sentences.empty()) sentences.push_back("The fp32 baseline is right; no other precision was asked for.");
   return sentences;
 }

@@ -1,5 +1,7 @@
 #include "driver/exit_code.h"
 
+#include <algorithm>
+
 #include "driver/islands.h"
 #include "results/verdict.h"
 
@@ -24,12 +26,20 @@ bool is_fine(const Json& trial, const results::Rules& rules, bool measures) {
 
 }  // namespace
 
+bool judges_required(const Json& record, const results::Rules& rules) {
+  const Json& trials = record.at("trials");
+  return std::any_of(trials.begin(), trials.end(), [&](const Json& trial) {
+    return results::is_required(rules, trial.at("precision").get<std::string>()) &&
+           (is_needless(trial) || trial.at("verdict") != "unsupported");
+  });
+}
+
 results::ExitCode exit_code(const Json& record, const results::Rules& rules) {
   const bool measures = record.contains("bench");
   for (const auto& trial : record.at("trials")) {
     if (!is_fine(trial, rules, measures)) return results::ExitCode::kFailed;
   }
-  return results::ExitCode::kOk;
+  return judges_required(record, rules) ? results::ExitCode::kOk : results::ExitCode::kFailed;
 }
 
 }  // namespace ampgate::driver

@@ -7,9 +7,13 @@
 
 namespace ampgate::driver {
 
-// kOk when every required trial opened the gate and, where the run measures, was measured; else kFailed. A
-// required trial that is unsupported fails only where the rules say so; any measurement that was refused,
-// changed its output, crashed or timed out fails.
+// Was any required trial judged? Where each is `unsupported`, or none was run, every verdict would be
+// accepted.
+bool judges_required(const results::Json& record, const results::Rules& rules);
+
+// kOk when every required trial opened the gate and, where the run measures, was measured, and at least one
+// was judged; else kFailed. A required trial that is unsupported fails unless the rules say otherwise; any
+// measurement that was refused, changed its output, crashed or timed out fails.
 results::ExitCode exit_code(const results::Json& record, const results::Rules& rules);
 
 }  // namespace ampgate::driver

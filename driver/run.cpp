@@ -25,7 +25,9 @@ RunPlan make_plan(const Options& options, const WorkerFolder& folder, const Devi
   plan.seed = options.seed.value_or(1);
   load_rules(options, folder.manifest, plan);
   plan.settings = process_settings(options);
-  plan.trials = select_trials(folder.manifest, options, device.tf32);
+  // Where the device has no TF32 and the rules require it, the trials say so as `unsupported`.
+  const bool tf32 = device.tf32 || results::is_required(plan.rules, "tf32");
+  plan.trials = select_trials(folder.manifest, options, tf32);
   plan.phases = {"validate", "repeat"};
   if (measures) plan.phases.insert(plan.phases.end(), {"bench", "inspect"});
   plan.schedule = make_schedule(options, plan.suite, plan.rules);

@@ -18,7 +18,7 @@ struct Rules {
   // Patterns over trial precisions ("fp32", "autocast-*"): the run fails when such a trial has another
   // verdict than one that opens the gate.
   std::vector<std::string> required{"fp32", "autocast-*", "cast-*"};
-  bool unsupported_fails = false;  // an `unsupported` that is required fails the run
+  bool unsupported_fails = true;  // an `unsupported` that is required fails the run
   bool suspect_opens_gate = true;
 
   struct Bounds {

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -498,6 +499,34 @@ def test_precision_brings_its_baseline(worker: Path, archive: Path) -> None:
 def test_unsupported_that_is_not_required_does_not_fail(worker: Path, archive: Path) -> None:
     assert run(worker, archive, "--precision", "tf32", "--case", "bmm").code == 0
     assert trials_of(archive)["bmm/4x5x6/tf32"]["verdict"] == "unsupported"
+
+
+@pytest.mark.parametrize(
+    ("rules", "arguments", "code"),
+    [
+        ({"required": ["tf32"]}, [], 1),
+        ({"required": ["fp32", "tf32"]}, [], 1),
+        ({"required": ["*"]}, [], 1),
+        ({"required": ["fp32", "tf32"], "unsupported_fails": False}, [], 0),
+        ({"required": ["tf32"], "unsupported_fails": False}, [], 1),
+        ({"required": ["cast-fp16"]}, ["--precision", "cast-bf16"], 1),
+        ({"required": ["cast-fp16"]}, ["--precision", "cast-fp16"], 0),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "validate"])
+def test_required_that_cannot_be_judged(
+    worker: Path, archive: Path, tmp_path: Path, command: str, rules: dict, arguments: list[str], code: int
+) -> None:
+    file = tmp_path / "rules.json"
+    file.write_text(json.dumps(rules))
+    result = start(command, worker, archive, "--rules", file, *arguments)
+    assert result.code == code, result.out + result.err
+    trials = trials_of(archive)
+    if not arguments:
+        assert trials["matmul/4x5x6/tf32"]["verdict"] == "unsupported"
+        assert "unsupported: " in result.out
+    judged = [t for t in trials.values() if t["precision"] in rules["required"] and t["verdict"] == "pass"]
+    assert ("no such trial was judged: this run fails" in result.out) == (not judged and rules["required"] != ["*"])
 
 
 def test_list_and_devices(worker: Path) -> None:

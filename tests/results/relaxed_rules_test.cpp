@@ -43,7 +43,7 @@ TEST(RelaxedRules, OnlyWhatAcceptsMore) {
   EXPECT_EQ(only(R"({"suspect_opens_gate":false})", "{}"),
             R"({"rule":"/suspect_opens_gate","before":false,"now":true})");
   EXPECT_EQ(only("{}", R"({"suspect_opens_gate":false})"), "none");
-  EXPECT_EQ(only(R"({"unsupported_fails":true})", "{}"),
+  EXPECT_EQ(only("{}", R"({"unsupported_fails":false})"),
             R"({"rule":"/unsupported_fails","before":true,"now":false})");
   EXPECT_EQ(only("{}", R"({"decisions":{"tie_rule":"reject","ordinary":{"defect":0.01}}})"),
             R"({"rule":"/decisions/ordinary/defect","before":0.0,"now":0.01})");

@@ -35,7 +35,7 @@ TEST(Rules, AbsentKeysKeepTheirDefaults) { EXPECT_EQ(to_json(parse_rules("{}", "
 
 TEST(Rules, EveryKeyIsReadBack) {
   const std::string text =
-      R"({"ampgate_rules":1,"name":"mine","required":["fp32"],"unsupported_fails":true,"suspect_opens_gate":false,)"
+      R"({"ampgate_rules":1,"name":"mine","required":["fp32"],"unsupported_fails":false,"suspect_opens_gate":false,)"
       R"("bounds":{"lambda":5.0,"c":6.0,"ill_conditioned":0.25,"error_ratio":3.0,"model_ratio":4.0,"replay_runs":20,)"
       R"("flip_deviations":6.0},"decisions":{"tie_rule":"reject","ordinary":{"flips":0.5,"explained":0.4,"tie_collapse":0.3,"defect":0.25},)"
       R"("boundary":{"flips":0.9,"explained":0.8,"tie_collapse":0.7,"defect":0.1}},)"
