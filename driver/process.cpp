@@ -4,7 +4,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include <thread>
 
 #include "driver/interrupt.h"
+#include "driver/names.h"
 #include "results/error.h"
 
 namespace ampgate::driver {
@@ -73,6 +76,34 @@ struct Ends {
   _exit(127);
 }
 
+int open_log(const std::filesystem::path& path) {
+  const int log = path.empty() ? memfd_create("log", MFD_CLOEXEC)
+                               : open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (log >= 0) return log;
+  throw EnvironmentError(
+      "cannot write " + (path.empty() ? "a log in memory" : path.string()) + ": " + error_text(),
+      "choose another --archive");
+}
+
+off_t size_of(int descriptor) {
+  struct stat status {};
+  return fstat(descriptor, &status) == 0 ? status.st_size : 0;
+}
+
+// Libraries print colours and binary data, too.
+std::string quotable(std::string text) {
+  constexpr std::size_t kLongest = 300;
+  if (text.size() > kLongest) {
+    std::size_t end = kLongest;
+    while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // no character of UTF-8 is cut in two
+    text = text.substr(0, end) + "...";
+  }
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string Exit::words() const {
@@ -81,21 +112,21 @@ std::string Exit::words() const {
   return "killed by " + (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal));
 }
 
-Process::Process(Spec spec) : pending_input_(std::move(spec.input)) {
-  const std::string log_path = spec.log.empty() ? "/dev/null" : spec.log.string();
-  const int log = open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (log < 0)
-    throw EnvironmentError("cannot write " + log_path + ": " + error_text(), "choose another --archive");
+Process::Process(Spec spec)
+    : name_(spec.program.filename()),
+      log_(open_log(spec.log)),
+      log_begin_(size_of(log_)),
+      pending_input_(std::move(spec.input)) {
   Pipe in, lines, failure;
   std::vector<std::string> words{spec.program.string()};
   words.insert(words.end(), spec.arguments.begin(), spec.arguments.end());
   const auto arguments = pointers(words);
   const auto environment = pointers(spec.environment);
-  const Ends ends{in.read, lines.write, log, failure.write, spec.lines_from, getpid()};
+  const Ends ends{in.read, lines.write, log_, failure.write, spec.lines_from, getpid()};
   pid_ = fork();
   if (pid_ == 0) become(words.front().c_str(), arguments.data(), environment.data(), ends);
   const int fork_error = errno;
-  for (const int descriptor : {in.read, lines.write, log, failure.write}) close(descriptor);
+  for (const int descriptor : {in.read, lines.write, failure.write}) close(descriptor);
   input_ = in.write;
   lines_ = lines.read;
   fcntl(input_, F_SETFL, O_NONBLOCK);
@@ -105,8 +136,7 @@ Process::Process(Spec spec) : pending_input_(std::move(spec.input)) {
   close(failure.read);
   if (failed) {
     if (pid_ > 0) waitpid(pid_, nullptr, 0);
-    close(input_);
-    close(lines_);
+    for (const int descriptor : {input_, lines_, log_}) close(descriptor);
     throw EnvironmentError("cannot start " + spec.program.string() + ": " + strerror(error),
                            "build the workers again");
   }
@@ -120,6 +150,7 @@ Process::~Process() {
   }
   if (input_ >= 0) close(input_);
   close(lines_);
+  close(log_);
 }
 
 void Process::write_input() {
@@ -199,6 +230,21 @@ Exit Process::kill() {
         "its device is not to be used before a restart");
   }
   return exit_;
+}
+
+std::string Process::last_error() const {
+  constexpr off_t kTail = 65536;
+  const off_t end = size_of(log_);
+  const off_t begin = std::max(log_begin_, end - kTail);
+  std::string text(static_cast<std::size_t>(std::max<off_t>(end - begin, 0)), '\0');
+  const ssize_t count = pread(log_, text.data(), text.size(), begin);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  std::string last, ours;
+  for (const auto& line : split(text, '\n')) {
+    if (line.starts_with(name_ + ": ")) ours = line.substr(name_.size() + 2);
+    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+  }
+  return quotable(ours.empty() ? last : ours);
 }
 
 }  // namespace ampgate::driver

@@ -29,7 +29,7 @@ class Process {
     std::vector<std::string> environment;  // "NAME=value", whole
     std::string input;
     int lines_from = 3;         // the child's descriptor that is read here
-    std::filesystem::path log;  // appended; empty: /dev/null
+    std::filesystem::path log;  // appended; empty: kept in memory while this lives
   };
 
   // Throws results::EnvironmentError when it cannot be started.
@@ -49,12 +49,20 @@ class Process {
   Exit wait(std::chrono::milliseconds limit);
   Exit kill();
 
+  // The last error in the log that is this child's: the last line that begins with the program's name, as
+  // ours do, without that name; else the last line. Shortened, and safe on a terminal; empty where it wrote
+  // nothing.
+  std::string last_error() const;
+
  private:
   void write_input();
   bool read_more();  // false: end of file
   bool reap(std::chrono::milliseconds limit);
 
+  std::string name_;
   pid_t pid_ = -1;
+  int log_ = -1;
+  off_t log_begin_ = 0;  // what lies before is older
   int input_ = -1;
   int lines_ = -1;
   std::string pending_input_;

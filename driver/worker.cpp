@@ -121,6 +121,24 @@ class Conversation {
   Json done_;
 };
 
+// "exit code 1: the last error that it wrote"
+std::string words(const Exit& exit, const Process& process) {
+  if (exit.clean()) return "exited without having answered";
+  const std::string error = exit.signal == 0 ? process.last_error() : "";
+  return exit.words() + (error.empty() ? "" : ": " + error);
+}
+
+// A worker that exits with one of the driver's own codes says that the fault is no trial's.
+void pass_on(const Exit& exit, const Process& process, const std::string& in_flight,
+             const std::filesystem::path& log) {
+  const auto code = static_cast<results::ExitCode>(exit.code);
+  if (exit.signal != 0 || (code != results::ExitCode::kUsage && code != results::ExitCode::kEnvironment))
+    return;
+  throw results::Error(
+      code, "a worker gave up" + (in_flight.empty() ? "" : " in " + in_flight) + ": " + words(exit, process),
+      log.empty() ? "" : "the worker's output is in " + log.string());
+}
+
 std::string limit_words(const WorkerSetup& setup) {
   std::string text = std::to_string(setup.trial_limit_s);
   text.erase(text.find_last_not_of('0') + 1);
@@ -153,10 +171,9 @@ Ending run_worker(const WorkerSetup& setup, const Json& plan, const EventSink& s
       case Process::Got::kEnd: {
         const Exit exit = process.wait(duration_cast<milliseconds>(kExitLimit));
         if (conversation.is_done() && exit.clean()) return {.answered = true, .done = conversation.done()};
-        std::string reason = exit.words();
-        if (exit.clean()) reason = "exited without having answered";
-        if (conversation.is_done()) reason += " after it had answered";
-        return {.in_flight = conversation.in_flight(), .reason = reason};
+        pass_on(exit, process, conversation.in_flight(), setup.log);
+        const std::string when = conversation.is_done() ? "after it had answered: " : "";
+        return {.in_flight = conversation.in_flight(), .reason = when + words(exit, process)};
       }
     }
   }
@@ -181,7 +198,7 @@ Json ask_worker(const WorkerSetup& setup, const std::string& word) {
   } catch (const results::Error& error) {
     throw EnvironmentError(error.what(), "build the workers again");
   }
-  throw EnvironmentError(program.string() + " " + word + ": " + exit.words(), "try it by hand");
+  throw EnvironmentError(program.string() + " " + word + ": " + words(exit, process), "try it by hand");
 }
 
 }  // namespace ampgate::driver

@@ -35,7 +35,7 @@ using EventSink = std::function<void(const std::string& name, const results::Jso
 
 // Runs the worker that the plan's phase asks for. A crash or a silence past the limit is an Ending. Throws
 // results::EnvironmentError for a worker that breaks the protocol or is of another build, the worker's own
-// error for an event `error`, and Interrupted.
+// error for an event `error` or an exit with kUsage or kEnvironment, and Interrupted.
 Ending run_worker(const WorkerSetup& setup, const results::Json& plan, const EventSink& sink);
 
 // What `ampgate-validate WORD` prints. Throws results::EnvironmentError when it is not one JSON document.

@@ -2,7 +2,8 @@
 """Both workers without LibTorch: speaks docs/protocol.md and misbehaves on request.
 
 FAKE_WORKER is a JSON list of {"phase", "id", "do"}: when a trial of that id (fnmatch) starts in that phase, `do` one of
-segv, abort, exit0, exit1, hang, skip, or a verdict's word. "garbage", "unknown-trial", "die-at-once" act after `hello`.
+segv, abort, exit0, exit1, hang, skip, give-up-N (say FAKE_ERROR and exit with N), or a verdict's word. "garbage",
+"unknown-trial", "die-at-once" act after `hello`.
 """
 
 from __future__ import annotations
@@ -50,6 +51,11 @@ def misbehave(what: str) -> None:
         os._exit(0)
     if what == "exit1":
         os._exit(1)
+    if what.startswith("give-up-"):
+        name = Path(sys.argv[0]).name
+        error = os.environ.get("FAKE_ERROR", "no data in /nope")
+        print(f"chatter\n{name}: {error}\n  look for it there", file=sys.stderr, flush=True)
+        os._exit(int(what.removeprefix("give-up-")))
     if what == "hang":
         while True:
             send("heartbeat")

@@ -173,6 +173,54 @@ def test_fault_in_validation(worker: Path, archive: Path, tmp_path: Path, what: 
     assert list(archive.glob("*/*.log"))
 
 
+@pytest.mark.parametrize("phase", ["validate", "repeat", "bench", "inspect"])
+@pytest.mark.parametrize("code", [2, 3])
+def test_worker_that_gives_up_says_why(worker: Path, archive: Path, phase: str, code: int) -> None:
+    result = run(worker, archive, do=[(phase, CAST, f"give-up-{code}")])
+    assert result.code == code
+    assert f"a worker gave up in {CAST}: exit code {code}: no data in /nope\n" in result.err
+    assert "crash" not in result.out + result.err
+    (log,) = archive.glob("*/*.log")
+    assert f"the worker's output is in {log}" in result.err
+    (journal,) = journals(archive)
+    assert run_resume(journal).code == 0
+
+
+def test_crash_quotes_what_the_worker_said(worker: Path, archive: Path) -> None:
+    def reason(**env: str) -> str:
+        before = set(records(archive))
+        assert run(worker, archive, do=[("validate", CAST, "give-up-1")], **env).code == 1
+        (record,) = set(records(archive)) - before
+        return next(trial for trial in json.loads(record.read_text())["trials"] if trial["id"] == CAST)["reason"]
+
+    assert reason() == "the worker crashed: exit code 1: no data in /nope"
+    long = reason(FAKE_ERROR="\033[31m" + "ä" * 5000)
+    assert long.startswith("the worker crashed: exit code 1:  [31mää")
+    assert long.endswith("ä...")
+    assert len(long.encode()) < 400
+
+
+def test_quote_is_of_the_worker_that_failed(worker: Path, archive: Path) -> None:
+    faults = [("validate", "bmm/*/cast-fp16", "give-up-1"), ("repeat", CAST, "exit1")]
+    assert run(worker, archive, do=faults).code == 1
+    trials = trials_of(archive)
+    assert trials["bmm/4x5x6/cast-fp16"]["reason"].endswith("exit code 1: no data in /nope")
+    assert "exit code 1" in trials[CAST]["reason"]
+    assert "no data" not in trials[CAST]["reason"]
+
+
+def test_selftest_and_devices_say_why_the_worker_gave_up(worker: Path, tmp_path: Path) -> None:
+    request = json.dumps([{"phase": "selftest", "id": CAST, "do": "give-up-3"}])
+    result = ampgate("selftest", "--worker", worker, env={"FAKE_WORKER": request})
+    assert result.code == 3
+    assert "no data in /nope" in result.err
+    folder = shutil.copytree(worker, tmp_path / "worker")
+    (folder / "ampgate-validate").write_text("#!/bin/sh\necho 'ampgate-validate: no library' >&2; exit 3\n")
+    result = ampgate("devices", "--worker", folder)
+    assert result.code == 3
+    assert "exit code 3: no library" in result.err
+
+
 @pytest.mark.parametrize("what", ["segv", "inaccurate"])
 def test_baseline_that_fails(worker: Path, archive: Path, what: str) -> None:
     result = run(worker, archive, do=[("validate", "matmul/*/fp32", what)])
