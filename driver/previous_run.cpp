@@ -34,9 +34,9 @@ std::string value_words(const Json& change, const char* key, const char* otherwi
 
 std::vector<std::string> compare_with_previous_run(Json& record, const results::Rules& rules,
                                                    const fs::path& folder) {
-  std::vector<std::string> notes;
+  std::vector<std::string> warnings;
   const std::string device = record.at("device").value("uuid", "");
-  if (device.empty()) return notes;
+  if (device.empty()) return warnings;
   for (const auto& file : records_in(folder)) {
     try {
       const Json previous = results::read_record(file.string());
@@ -45,12 +45,12 @@ std::vector<std::string> compare_with_previous_run(Json& record, const results::
       record["rules_previous"] = {{"record", previous.at("id")},
                                   {"rules_sha256", results::rules_digest(before)}};
       record["rules_relaxed"] = results::relaxed_rules(before, rules);
-      return notes;
+      return warnings;
     } catch (const results::Error& error) {
-      notes.push_back(fmt::format("left out when looking for the previous run's rules: {}", error.what()));
+      warnings.push_back(fmt::format("left out when looking for the previous run's rules: {}", error.what()));
     }
   }
-  return notes;
+  return warnings;
 }
 
 std::string relaxed_words(const Json& record) {

@@ -11,8 +11,8 @@
 namespace ampgate::driver {
 
 // Looks for the newest record of the record's device (its UUID) in the archive folder of that device and adds
-// `rules_previous` and `rules_relaxed` to the record; nothing where there is none. Returns a note for each
-// file that cannot be read as a record and was left out.
+// `rules_previous` and `rules_relaxed` to the record; nothing where there is none. Returns a warning for
+// each file on the way there that cannot be read as a record of this version.
 std::vector<std::string> compare_with_previous_run(results::Json& record, const results::Rules& rules,
                                                    const std::filesystem::path& folder);
 

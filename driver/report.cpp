@@ -91,8 +91,9 @@ results::ExitCode complete(const Options& options, const WorkerFolder& folder, r
     Context context = make_context(journal, progress, folder);
     execute(context);
     Json record = results::build_record(context.data(), context.rules, utc_now());
-    for (const auto& note : compare_with_previous_run(record, context.rules, journal.path().parent_path()))
-      progress.say("ampgate: note: " + note);
+    const auto folder_of_device = journal.path().parent_path();
+    for (const auto& warning : compare_with_previous_run(record, context.rules, folder_of_device))
+      progress.warn(warning);
     record["answer"] = answer(record);
     if (auto words = relaxed_words(record); !words.empty()) record["answer"].push_back(std::move(words));
     const std::string text = results::seal(record);

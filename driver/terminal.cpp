@@ -79,6 +79,11 @@ void Progress::say(const std::string& line) {
   put(line + "\n");
 }
 
+void Progress::warn(const std::string& what) {
+  clear();
+  put("ampgate: warning: " + what + "\n");
+}
+
 double Progress::seconds_left() const {
   const double spent = std::chrono::duration<double>(Clock::now() - began_).count();
   const double share = total_ == 0 ? 1.0 : static_cast<double>(done_) / static_cast<double>(total_);

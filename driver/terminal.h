@@ -33,6 +33,8 @@ class Progress {
   void advance(const std::string& result, bool surprise = false);
   void say(const std::string& line);
 
+  // Is told even where nothing else is.
+  void warn(const std::string& what);
  private:
   using Clock = std::chrono::steady_clock;
   void draw();

@@ -120,7 +120,9 @@ void check_record_shape(const Json& record, const std::string& where) {
   const Checker check(where);
   check.word(record, "", "id");
   check.word(check.object(record, "", "run"), "/run", "command");
-  check.word(check.object(record, "", "device"), "/device", "name");
+  const Json& device = check.object(record, "", "device");
+  check.word(device, "/device", "name");
+  if (device.contains("uuid")) check.word(device, "/device", "uuid");
   check.object(record, "", "environment");
   const Json& plan = check.object(record, "", "plan");
   check.word(plan, "/plan", "device");

@@ -577,6 +577,29 @@ def test_required_that_cannot_be_judged(
     assert ("no such trial was judged: this run fails" in result.out) == (not judged and rules["required"] != ["*"])
 
 
+@pytest.mark.parametrize("option", ["--quiet", "--json"])
+def test_records_that_cannot_be_read_are_named(worker: Path, archive: Path, option: str) -> None:
+    assert run(worker, archive).code == 0
+    (good,) = records(archive)
+    text = good.read_text()
+    (good.parent / "9.json").write_text(text[:500])
+    (good.parent / "8.json").write_text(text.replace('"ampgate_record":1', '"ampgate_record":2', 1))
+    other = json.loads(text)
+    other["device"]["uuid"] = 5
+    other["digest"] = "0" * 64
+    sealed = json.dumps(other)
+    digest = hashlib.sha256(sealed.encode()).hexdigest()
+    (good.parent / "7.json").write_text(sealed.replace("0" * 64, digest, 1))
+    result = run(worker, archive, option)
+    assert result.code == 0, result.err
+    warnings = [line for line in result.err.splitlines() if line.startswith("ampgate: warning: ")]
+    assert [re.search(r"/(\d)\.json", line)[1] for line in warnings] == ["9", "8", "7"]
+    assert "record of version 2" in warnings[1]
+    assert "/device/uuid must be string" in warnings[2]
+    newest = max(records(archive), key=lambda path: path.stat().st_mtime_ns)
+    assert json.loads(newest.read_text())["rules_previous"]["record"] == json.loads(text)["id"]
+
+
 def test_list_and_devices(worker: Path) -> None:
     listed = ampgate("list", "--worker", worker, "--suite", "standard", "--json").json()
     assert [case["shape"]["name"] for case in listed["cases"]] == ["8x8x8", "9x9x9"] * 2
