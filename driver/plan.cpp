@@ -59,18 +59,41 @@ Trial make_trial(const CaseInfo& info, const std::vector<std::int64_t>& sizes, c
   return trial;
 }
 
+// Does the pattern name any trial of this case in that suite, in whatever precision?
+bool named_in(const std::string& suite, const CaseInfo& info, const Manifest& manifest,
+              const std::string& pattern) {
+  const auto shapes = info.suites.find(suite);
+  if (shapes == info.suites.end()) return false;
+  std::set<std::string> used;
+  return std::any_of(shapes->second.begin(), shapes->second.end(), [&](const auto& sizes) {
+    return std::any_of(manifest.precisions.begin(), manifest.precisions.end(), [&](const auto& precision) {
+      return applies(precision, info) && named(make_trial(info, sizes, precision), {pattern}, used);
+    });
+  });
+}
+
 [[noreturn]] void refuse_pattern(const std::string& pattern, const Manifest& manifest,
                                  const Options& options) {
-  std::vector<std::string> names;
-  for (const auto& info : manifest.cases) {
-    if (matches(pattern, info.name)) {
-      throw UsageError("case '" + info.name + "' has no shape in suite '" + options.suite + "'",
-                       "choose another --suite");
-    }
-    names.push_back(info.name);
+  std::vector<std::string> suites, names;
+  for (const auto& suite : manifest.suites) {
+    if (std::any_of(manifest.cases.begin(), manifest.cases.end(),
+                    [&](const auto& info) { return named_in(suite, info, manifest, pattern); }))
+      suites.push_back(suite);
   }
-  throw UsageError("no case is called '" + pattern + "' in suite '" + options.suite + "'",
-                   suggest(pattern.substr(0, pattern.find('/')), names) + " See: ampgate list");
+  if (std::find(suites.begin(), suites.end(), options.suite) != suites.end()) {
+    throw UsageError("'" + pattern + "' names no trial of the precisions that this run has",
+                     "ask for its precision with --precision");
+  }
+  if (!suites.empty()) {
+    throw UsageError("'" + pattern + "' is not in suite '" + options.suite + "' but in " + join(suites, ", "),
+                     "choose it with --suite " + suites.front());
+  }
+  for (const auto& info : manifest.cases) {
+    if (info.suites.count(options.suite) != 0) names.push_back(info.name);
+  }
+  throw UsageError(
+      "no case is called '" + pattern + "' in suite '" + options.suite + "'",
+      suggest(pattern.substr(0, pattern.find('/')), names) + " See: ampgate list --suite " + options.suite);
 }
 
 }  // namespace

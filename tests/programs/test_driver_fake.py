@@ -577,6 +577,25 @@ def test_required_that_cannot_be_judged(
     assert ("no such trial was judged: this run fails" in result.out) == (not judged and rules["required"] != ["*"])
 
 
+def test_case_of_another_suite(worker: Path, archive: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(worker, tmp_path / "worker")
+    manifest = json.loads((folder / "cases.json").read_text())
+    manifest["cases"].append(manifest["cases"][0] | {"name": "huge", "suites": {"large": [[99, 99, 99]]}})
+    (folder / "cases.json").write_text(json.dumps(manifest))
+    for pattern, words in (
+        ("nope", "no case is called 'nope' in suite 'smoke'\n  known: bmm, matmul See: ampgate list --suite smoke"),
+        ("hugee", "no case is called 'hugee' in suite 'smoke'\n  known: bmm, matmul See"),
+        ("huge", "'huge' is not in suite 'smoke' but in large\n  choose it with --suite large"),
+        ("huge/99x*", "not in suite 'smoke' but in large"),
+        ("matmul/9x9x9/cast-bf16", "not in suite 'smoke' but in standard"),
+        ("matmul/4x5x6/tf32", "names no trial of the precisions that this run has"),
+    ):
+        result = run(folder, archive, "--dry-run", "--case", pattern)
+        assert result.code == 2
+        assert words in result.err
+    assert ampgate("list", "--worker", folder, "--suite", "large", "--case", "huge").code == 0
+
+
 @pytest.mark.parametrize("option", ["--quiet", "--json"])
 def test_records_that_cannot_be_read_are_named(worker: Path, archive: Path, option: str) -> None:
     assert run(worker, archive).code == 0
