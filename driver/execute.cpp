@@ -45,7 +45,7 @@ std::size_t steps(const Context& context, const std::string& phase) {
 
 struct Phase {
   const char* name;
-  double expected_s;
+  double least_s;
 };
 
 Json run_phase(Context& context, const std::string& name) {
@@ -106,10 +106,10 @@ void execute(Context& context) {
   double later_s = expected.total_s();
   const auto wanted = context.data().header.at("plan").at("phases").get<std::vector<std::string>>();
   for (const auto& phase : phases) {
-    later_s -= phase.expected_s;
+    later_s -= phase.least_s;
     const bool asked = std::find(wanted.begin(), wanted.end(), phase.name) != wanted.end();
     if (!asked || context.data().ended(phase.name)) continue;
-    context.progress.begin(phase.name, steps(context, phase.name), phase.expected_s, later_s);
+    context.progress.begin(phase.name, steps(context, phase.name), phase.least_s, later_s);
     context.journal.append({{"phase", run_phase(context, phase.name)}});
   }
 }

@@ -42,13 +42,16 @@ void show(const Options& options, const RunPlan& plan) {
     const Json document{{"device", plan.device}, {"suite", plan.suite},
                         {"seed", plan.seed},     {"settings", plan.settings},
                         {"phases", plan.phases}, {"schedule", to_json(plan.schedule)},
-                        {"trials", trials},      {"estimate_s", expected.total_s()}};
+                        {"trials", trials},      {"at_least_s", expected.total_s()}};
     fmt::print("{}\n", results::to_text(document, 2));
     return;
   }
   for (const auto& trial : plan.trials) fmt::print("{}\n", trial.id);
-  fmt::print("\n{} trials on {} with {} threads, seed {}; about {}\n", plan.trials.size(), plan.device,
-             plan.settings.at("threads").get<int>(), plan.seed, duration_words(expected.total_s()));
+  fmt::print(
+      "\n{} trials on {} with {} threads, seed {}; at least {}; large shapes take longer, and how "
+      "long is not known before they run\n",
+      plan.trials.size(), plan.device, plan.settings.at("threads").get<int>(), plan.seed,
+      duration_words(expected.total_s()));
 }
 
 }  // namespace

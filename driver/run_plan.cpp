@@ -68,17 +68,17 @@ Schedule make_schedule(const Options& options, const std::string& suite, const r
 
 Estimate estimate(const std::vector<Trial>& trials, const std::vector<std::string>& phases,
                   const Schedule& schedule) {
-  // Seconds a process or a trial, and the factor by which lead-in calls and calibration lengthen cells.
-  constexpr double kStart = 0.5, kJudge = 0.2, kRepeat = 0.02, kSetUp = 0.01, kLeadIn = 1.4;
+  // Seconds a process or a trial.
+  constexpr double kStart = 0.2, kJudge = 0.02, kRepeat = 0.002;
   const auto count = static_cast<double>(trials.size());
-  const double cells = schedule.blocks * schedule.cell_time_ms / 1e3 * kLeadIn;
+  const double cells = schedule.blocks * schedule.cell_time_ms / 1e3;
   const auto has = [&](const char* phase) {
     return std::find(phases.begin(), phases.end(), phase) != phases.end();
   };
   Estimate result;
   if (has("validate")) result.validate_s = kStart + count * kJudge;
   if (has("repeat")) result.repeat_s = 2 * (kStart + count * kRepeat);
-  if (has("bench")) result.bench_s = schedule.processes * (kStart + count * (kSetUp + cells));
+  if (has("bench")) result.bench_s = schedule.processes * (kStart + count * cells);
   if (has("inspect")) result.inspect_s = kStart + count * kRepeat;
   return result;
 }

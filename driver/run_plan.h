@@ -36,7 +36,8 @@ void load_rules(const Options& options, const Manifest& manifest, RunPlan& plan)
 // Processes, blocks and cells by suite, rules and options.
 Schedule make_schedule(const Options& options, const std::string& suite, const results::Rules& rules);
 
-// A rough expectation, from runs of the standard suite on two cores.
+// What a run takes at least, of any shapes: starting processes, the smallest trials, the cells that the
+// schedule asks for. What large shapes add depends on the device and is known when they ran.
 Estimate estimate(const std::vector<Trial>& trials, const std::vector<std::string>& phases,
                   const Schedule& schedule);
 

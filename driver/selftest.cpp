@@ -22,7 +22,7 @@ using results::Json;
 
 constexpr int kShortSeeds = 2, kDeepSeeds = 200;
 constexpr double kShortLimit_s = 600, kDeepLimit_s = 7200;  // for all seeds of a case together
-constexpr double kShortTrial_s = 0.25, kDeepTrial_s = 6;    // expected, on two cores
+constexpr double kShortTrial_s = 0.25, kDeepTrial_s = 6;    // at least, on two cores
 
 // Every case once, in its first shape. Islands are a remedy: they run what the other precisions run.
 std::vector<Trial> first_shapes(const std::vector<Trial>& trials) {

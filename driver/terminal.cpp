@@ -47,17 +47,17 @@ Progress::Progress(bool silent) : silent_(silent), draws_(!silent && draws_on(ST
 
 Progress::~Progress() { clear(); }
 
-void Progress::begin(const std::string& phase, std::size_t total, double expected_s, double later_s) {
+void Progress::begin(const std::string& phase, std::size_t total, double least_s, double later_s) {
   phase_ = phase;
   current_.clear();
   total_ = total;
   done_ = 0;
-  expected_s_ = expected_s;
+  least_s_ = least_s;
   later_s_ = later_s;
   began_ = Clock::now();
   drawn_ = {};
   if (!silent_ && !draws_)
-    say(fmt::format("{}: {} to do, about {}", phase, total, duration_words(expected_s)));
+    say(fmt::format("{}: {} to do, at least {}", phase, total, duration_words(least_s)));
   draw();
 }
 
@@ -84,18 +84,18 @@ void Progress::warn(const std::string& what) {
   put("ampgate: warning: " + what + "\n");
 }
 
-double Progress::seconds_left() const {
+std::string Progress::time_left() const {
+  constexpr double kEnough = 0.1;  // of the steps, to tell from them how long the others take
   const double spent = std::chrono::duration<double>(Clock::now() - began_).count();
   const double share = total_ == 0 ? 1.0 : static_cast<double>(done_) / static_cast<double>(total_);
-  const double here = share > 0.1 ? spent / share * (1 - share) : std::max(expected_s_ - spent, 0.0);
-  return here + later_s_;
+  if (share > kEnough) return duration_words(spent / share * (1 - share) + later_s_) + " left";
+  return "at least " + duration_words(std::max(least_s_ - spent, 0.0) + later_s_) + " left";
 }
 
 void Progress::draw() {
   if (!draws_ || Clock::now() - drawn_ < std::chrono::milliseconds(50)) return;
   drawn_ = Clock::now();
-  std::string line =
-      fmt::format("{} {}/{}, {} left  {}", phase_, done_, total_, duration_words(seconds_left()), current_);
+  std::string line = fmt::format("{} {}/{}, {}  {}", phase_, done_, total_, time_left(), current_);
   line.resize(std::min(line.size(), columns() - 1));
   put("\r\033[K" + line);
 }

@@ -7,7 +7,7 @@
 
 namespace ampgate::driver {
 
-// Expected seconds of each phase, for the time left.
+// Seconds that each phase takes at least, for the time left.
 struct Estimate {
   double validate_s = 0, repeat_s = 0, bench_s = 0, inspect_s = 0;
   double total_s() const { return validate_s + repeat_s + bench_s + inspect_s; }
@@ -26,26 +26,27 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // A phase of `total` steps that is expected to take `expected_s`, with `later_s` of other phases behind it.
-  void begin(const std::string& phase, std::size_t total, double expected_s, double later_s);
+  // A phase of `total` steps that takes at least `least_s`, with at least `later_s` of other phases
+  // behind it.
+  void begin(const std::string& phase, std::size_t total, double least_s, double later_s);
   void working_on(const std::string& what);
   // One step is done; `result` is told as a line where nothing is drawn, and always when it is a `surprise`.
   void advance(const std::string& result, bool surprise = false);
   void say(const std::string& line);
-
   // Is told even where nothing else is.
   void warn(const std::string& what);
+
  private:
   using Clock = std::chrono::steady_clock;
   void draw();
   void clear();
-  double seconds_left() const;
+  std::string time_left() const;
 
   bool silent_;
   bool draws_;
   std::string phase_, current_;
   std::size_t total_ = 0, done_ = 0;
-  double expected_s_ = 0, later_s_ = 0;
+  double least_s_ = 0, later_s_ = 0;
   Clock::time_point began_, drawn_;
 };
 

@@ -61,6 +61,21 @@ def test_every_precision_has_an_answer(smoke_record: Path) -> None:
     assert {"float16"} == {kind for op in cast["operators"] if op["name"] == "aten::mm" for kind in op["outputs"]}
 
 
+def test_estimate_is_a_lower_bound(smoke_record: Path) -> None:
+    phases = load(smoke_record)["run"]["phases"]
+    plan = ["run", "--suite", "smoke", "--case", "matmul", "--case", "softmax", "--dry-run"]
+    least_s = ampgate(*plan, "--json").json()["at_least_s"]
+    assert 0 < least_s <= sum(phase["wall_time_ns"] for phase in phases) / 1e9
+    assert "at least" in ampgate(*plan).out
+
+
+def test_data_that_are_missing(tmp_path: Path) -> None:
+    selection = ["--suite", "smoke", "--case", "digits_classifier", "--archive", tmp_path]
+    result = ampgate("validate", *selection, env={"AMPGATE_DATA": "/nope"})
+    assert result.code == 3
+    assert "/nope/digits.safetensors" in result.err
+
+
 def test_medians_and_ratios_follow_from_the_samples(smoke_record: Path) -> None:
     import numpy as np
 
