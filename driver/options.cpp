@@ -19,9 +19,9 @@ const std::map<std::string, Command> kCommands{
     {"selftest", Command::kSelfTest}};
 
 constexpr auto kFooter =
-    "Exit codes: 0 every required trial opened the gate and was measured; 1 one did not; 2 bad usage, or a "
-    "file "
-    "that cannot be trusted; 3 the environment cannot (device, worker, archive).\n"
+    "Exit codes: 0 every required trial opened the gate and was measured; 1 one did not, or none was judged; "
+    "2 bad usage, or a file that cannot be trusted; 3 the environment cannot (device, worker, archive); "
+    "128 + N ended by signal N, as 130 by Ctrl-C: what was finished is kept, and the run can be resumed.\n"
     "An answer for this machine: ampgate run";
 
 template <typename Number>

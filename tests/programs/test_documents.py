@@ -1,7 +1,8 @@
 """The commands in the README and the user's guide do what the text says.
 
 A block of commands starts with ```console; lines that begin with `$ ` are commands and run one after the other, in a
-folder where `scripts` is ours. A comment before the block says more:
+folder where `scripts` and `results/schema` are ours. A block that starts with ```python is a program that runs there,
+too. A comment before the block says more:
 `<!-- exit 1 -->` the last command exits with 1, `<!-- deep -->` only under `scripts/test --deep`,
 `<!-- shown: REASON -->` not run, and why.
 """
@@ -9,15 +10,17 @@ folder where `scripts` is ours. A comment before the block says more:
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import AMPGATE, ROOT
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"(?:<!-- (?P<note>[^>]*) -->\n)?```console\n(?P<body>.*?)```", re.DOTALL)
+BLOCK = re.compile(r"(?:<!-- (?P<note>[^>]*) -->\n)?```(?P<language>console|python)\n(?P<body>.*?)```", re.DOTALL)
 
 
 @dataclass
@@ -32,7 +35,10 @@ def blocks(document: Path) -> list[Block]:
     found = []
     for match in BLOCK.finditer(document.read_text()):
         note = match["note"] or ""
-        commands = [line[2:] for line in match["body"].splitlines() if line.startswith("$ ")]
+        if match["language"] == "python":
+            commands = [f"{shlex.quote(sys.executable)} -c {shlex.quote(match['body'])}"]
+        else:
+            commands = [line[2:] for line in match["body"].splitlines() if line.startswith("$ ")]
         assert commands, f"{document}: a console block without a command"
         code = re.search(r"exit (\d)", note)
         shown = re.search(r"shown: (.+)", note)
@@ -41,7 +47,9 @@ def blocks(document: Path) -> list[Block]:
 
 
 def run_document(document: Path, folder: Path, deep: bool) -> int:
-    (folder / "scripts").symlink_to(ROOT / "scripts")
+    for ours in ("scripts", "results/schema"):
+        (folder / ours).parent.mkdir(exist_ok=True)
+        (folder / ours).symlink_to(ROOT / ours)
     count = 0
     for block in blocks(document):
         if block.shown_because or (block.deep and not deep):
@@ -71,3 +79,10 @@ def test_all_commands(document: Path, tmp_path: Path) -> None:
 
 def test_readme_has_commands() -> None:
     assert sum(len(block.commands) for block in blocks(ROOT / "README.md")) >= 8
+
+
+@pytest.mark.parametrize("code", ["0", "1", "2", "3", "128 + N"])
+def test_every_exit_code_is_documented(code: str) -> None:
+    words = subprocess.run([AMPGATE, "--help"], capture_output=True, text=True, check=True).stdout
+    assert re.search(rf"(: |; ){re.escape(code)} ", " ".join(words.split()))
+    assert f"\n| {code} | " in (ROOT / "README.md").read_text()
