@@ -39,3 +39,17 @@ def test_help_of_the_workers(program: str, option: str) -> None:
     assert done.returncode == 0
     assert done.stdout.startswith(f"usage: {program} ")
     assert done.stderr == ""
+
+
+def test_git_ignores_what_is_made_here_even_through_links(tmp_path: Path) -> None:
+    git = shutil.which("git")
+    if git is None:
+        pytest.skip("git is not installed")
+    subprocess.run([git, "init", "--quiet", tmp_path], check=True)
+    shutil.copy(ROOT / ".gitignore", tmp_path)
+    (tmp_path / "results").mkdir()
+    for made in (".venv", "build", "install", "results/archive"):
+        (tmp_path / made).symlink_to("/")
+    status = [git, "-C", tmp_path, "status", "--porcelain", "--untracked-files=all"]
+    done = subprocess.run(status, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["??", ".gitignore"]
