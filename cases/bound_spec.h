@@ -48,7 +48,10 @@ enum class Family {
 };
 
 // A function of one element of "x" alone.
-constexpr bool is_unary(Family family) { return family >= Family::kGeluErf && family <= Family::kErf; }
+constexpr bool is_unary(Family family) {
+  return (family >= Family::kGeluErf && family <= Family::kErf) || family == Family::kUnary ||
+         family == Family::kActivation;
+}
 
 // Dimension `dim` of the State's tensor number `tensor`.
 struct Axis {

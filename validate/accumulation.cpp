@@ -1,6 +1,11 @@
 #include "validate/accumulation.h"
 
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/index_add.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/scatter_add.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <array>
@@ -25,6 +30,13 @@ constexpr std::array<std::string_view, 3> kProducts{"aten::matmul", "aten::mm", 
 
 // Operators of the form op(c, a, b, beta, alpha).
 constexpr std::array<std::string_view, 2> kAddedProducts{"aten::addmm", "aten::baddbmm"};
+
+// Sums whose terms are one operand, the first.
+constexpr std::array<std::string_view, 3> kReductions{"aten::sum", "aten::mean", "aten::cumsum"};
+
+// Operators of the form op(self, dim, index, source, ...) that add.
+constexpr std::array<std::string_view, 4> kScatteredSums{"aten::index_add", "aten::index_add_",
+                                                         "aten::scatter_add", "aten::scatter_add_"};
 
 bool contains(const auto& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -82,6 +94,46 @@ std::optional<at::Tensor> of_attention(const torch::jit::Stack& arguments, const
   return (sums.square() + q * (kMeasured * unit * kMeasured * unit)).sqrt();
 }
 
+// 0.42 u T of sums whose terms come from one operand: the operator itself says how many there are and what
+// their squares add up to.
+at::Tensor of_terms(const at::Tensor& y, const at::Tensor& count, const at::Tensor& squares, double unit) {
+  const at::Tensor y2 = y.square();
+  const at::Tensor t2 = count * y2 / 3.0 + (squares * count - y2).clamp_min(0.0) / 6.0;
+  return t2.sqrt() * (kMeasured * unit);
+}
+
+// op(x, ...): sum, mean, cumsum, in FP32.
+at::Tensor of_reduction(const c10::OperatorHandle& op, const torch::jit::Stack& arguments,
+                        const at::Tensor& result) {
+  const at::Tensor x = arguments[0].toTensor();
+  const auto on = [&](const at::Tensor& other) {
+    torch::jit::Stack stack = arguments;
+    stack[0] = other;
+    op.callBoxed(stack);
+    return stack.back().toTensor();
+  };
+  if (op.schema().name() != "aten::mean")
+    return of_terms(result, on(at::ones_like(x)), on(x.square()), kUnitRoundoff);
+  const double count = static_cast<double>(x.numel()) / static_cast<double>(std::max<std::int64_t>(1, result.numel()));
+  return of_terms(result * count, at::full_like(result, count), on(x.square()) * count, kUnitRoundoff) / count;
+}
+
+// op(self, ..., source, ...) that adds slices of `source` to places of `self`, in the type of `self`.
+std::optional<at::Tensor> of_scattered_sum(const c10::OperatorHandle& op, const torch::jit::Stack& arguments,
+                                           const at::Tensor& result, c10::ScalarType type) {
+  const std::string& name = op.schema().name();
+  const at::Tensor index = arguments[2].toTensor();
+  const at::Tensor source = arguments[3].toTensor();
+  const std::int64_t dim = arguments[1].toInt();
+  const bool by_slice = name.starts_with("aten::index_add");
+  const auto on = [&](const at::Tensor& other) {
+    const at::Tensor zeros = at::zeros_like(result);
+    return by_slice ? at::index_add(zeros, dim, index, other) : at::scatter_add(zeros, dim, index, other);
+  };
+  const at::Tensor count = on(at::ones_like(source)) + 1.0;
+  return of_terms(result, count, on(source.square()), precision::format_of(type).unit_roundoff());
+}
+
 }  // namespace
 
 std::optional<at::Tensor> accumulation_deviation(const c10::OperatorHandle& op,
@@ -91,6 +143,8 @@ std::optional<at::Tensor> accumulation_deviation(const c10::OperatorHandle& op,
   const bool weighted = contains(kWeighted, name);
   if (weighted || contains(kProducts, name)) return of_product(op, arguments, result, weighted);
   if (contains(kAddedProducts, name)) return of_added_product(arguments, result);
+  if (contains(kReductions, name)) return of_reduction(op, arguments, result);
+  if (contains(kScatteredSums, name)) return of_scattered_sum(op, arguments, result, type);
   if (name == "aten::scaled_dot_product_attention") return of_attention(arguments, result, type);
   return {};
 }

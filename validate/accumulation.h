@@ -1,4 +1,4 @@
-// Rounding inside inner products: how far FP32 accumulation moves a result before it is rounded to its own
+// Rounding inside sums and inner products: how far FP32 accumulation moves a result before it is rounded to its own
 // type.
 #pragma once
 
@@ -9,13 +9,14 @@
 
 namespace ampgate::validate {
 
-// The standard deviation, element by element, of the accumulation error of an operator that multiplies and
-// adds up (linear, matmul, addmm and their relatives, convolutions, attention) in FP64; none for other
-// operators. `arguments` are the operator's, `result` its output, `type` the type the trial gave it in:
+// The standard deviation, element by element, of the accumulation error of an operator that adds up (linear,
+// matmul, addmm and their relatives, convolutions, attention; sum, mean, cumsum, index_add, scatter_add) in
+// FP64; none for other operators. `arguments` are the operator's, `result` its output, `type` the type the trial gave it in:
 //   0.42 u32 T,  T^2 = K y^2 / 3 + max(K Q - y^2, 0) / 6 + Q,  Q the sum of the squared products, K their
 //   number.
 // T is the root sum of squares of the partial sums of random terms; 0.42 was measured on correct kernels
-// (0.38 to 0.43). Attention takes its probabilities p in `type`, which adds 0.42 u sqrt(sum p^2 v^2).
+// (0.38 to 0.43). Without products the last Q is not there; index_add and scatter_add keep their sums in
+// `type`. Attention takes its probabilities p in `type`, which adds 0.42 u sqrt(sum p^2 v^2).
 std::optional<at::Tensor> accumulation_deviation(const c10::OperatorHandle& op,
                                                  const torch::jit::Stack& arguments, const at::Tensor& result,
                                                  c10::ScalarType type);

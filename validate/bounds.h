@@ -39,10 +39,12 @@ struct Bound {
   std::string source;         // the formula in words
   std::string hard_source{};  // "another order of summation"
   std::string finding{};      // what the bound allows that a user should know; mostly empty
+  // Not 0: the RMS error of the whole output has a limit as well, and what is accepted is `suspect`.
+  double rms_limit = 0.0;
   bool exact_zeros = false;   // -0 and +0 are different results (operators that only move values)
 };
 
-// False for models and unknown families: they are judged by replay and by the error ratio.
+// False for models: they are judged by replay. Unknown families have the error ratio.
 bool has_bound(cases::Family family);
 
 // E of output number `output`. Throws std::invalid_argument for a family without a bound, and

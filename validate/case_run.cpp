@@ -184,7 +184,8 @@ Json CaseRun::report(const precision::Precision& precision, const TrialAnswer& a
   for (const auto& finding : judgement.findings) {
     body["findings"].push_back(finding_json(finding, shape_.name));
   }
-  if (with_edges_ && !precision.islands && judgement.verdict != Verdict::kUnsupported) {
+  // A case that cannot be set up has no inputs at all.
+  if (with_edges_ && setup_ && !precision.islands && judgement.verdict != Verdict::kUnsupported) {
     for (auto& finding : edges_of(precision, body.value("not_lowered", false))) {
       body["findings"].push_back(std::move(finding));
     }

@@ -1,12 +1,19 @@
 #include "validate/case_setup.h"
 
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
+#include <c10/util/Exception.h>
 
+#include <exception>
+#include <string>
+
+#include "cases/execute.h"
 #include "cases/fills.h"
+#include "cases/independent.h"
 #include "validate/case_fault.h"
 #include "validate/elements.h"
 #include "validate/evidence.h"
 #include "validate/finite.h"
+#include "validate/oracle.h"
 #include "validate/text.h"
 
 namespace ampgate::validate {
@@ -18,7 +25,37 @@ std::string place(const std::string& name, const at::Tensor& tensor, const Finit
   return "'" + name + text(position_of(scan.first, tensor.sizes())) + "'";
 }
 
+cases::State set_up(const Session& session, const cases::Case& definition, const cases::Shape& shape) {
+  try {
+    return definition.setup(shape, cases::Fill(session.seed, definition.name, shape.name));
+  } catch (const c10::OutOfMemoryError&) {
+    throw;
+  } catch (const c10::Error& error) {
+    throw CaseFault(std::string("its set-up failed: ") + error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    throw CaseFault(std::string("its set-up failed: ") + error.what());
+  }
+}
+
+// The axes that it calls independent must be there: slices are taken along them.
+void check_axes(const cases::Facts& facts, const cases::State& state) {
+  for (const auto& axis : facts.independent) {
+    if (axis.operands.empty()) throw CaseFault("an independent axis names no tensor");
+    std::int64_t size = -1;
+    for (const auto& [tensor, dim] : axis.operands) {
+      const bool there = tensor < state.tensors.size() && dim >= 0 && dim < state[tensor].dim();
+      const std::string named = "an independent axis names dimension " + std::to_string(dim) + " of tensor " +
+                                std::to_string(tensor);
+      if (!there) throw CaseFault(named + ", which is not there");
+      if (size >= 0 && state[tensor].size(dim) != size)
+        throw CaseFault(named + ", whose size differs from that of the tensors it is sliced with");
+      size = state[tensor].size(dim);
+    }
+  }
+}
+
 cases::State checked(cases::State state, const cases::Facts& facts) {
+  check_axes(facts, state);
   for (const auto& entry : state.tensors) {
     const FiniteScan scan = scan_finite(entry.tensor);
     if (scan.finite()) continue;
@@ -36,6 +73,33 @@ void check_oracle(const cases::Case& definition, const cases::Outputs& oracle, c
                     text(oracle[i].flatten().select(0, scan.first).item<double>()) +
                     " though every input is finite (" + std::to_string(scan.nans + scan.infinities) + " of " +
                     std::to_string(scan.elements) + " elements); it is judged for " + facts.domain);
+  }
+}
+
+// A slice computed alone is the slice of the whole, in FP64 but for its rounding.
+void check_independence(const cases::Case& definition, const cases::Facts& facts,
+                        const cases::State& original, const cases::Outputs& whole) {
+  constexpr double kTolerance = 1e-9;
+  for (const auto& axis : facts.independent) {
+    const auto& [tensor, dim] = axis.operands.front();
+    if (original[tensor].size(dim) < 2) continue;
+    const at::Tensor first = at::zeros({1}, at::kLong);
+    const cases::State slice = cases::converted(cases::select(original, axis, first), at::kDouble);
+    const cases::Outputs alone = oracle(definition, slice);
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      if (whole[i].numel() == 0) continue;
+      const at::Tensor expected = cases::select(whole[i], axis, first);
+      const at::Tensor scale = whole[i].to(at::kDouble).abs().amax();
+      const bool same = alone[i].sizes() == expected.sizes() &&
+                        (alone[i].to(at::kDouble) - expected.to(at::kDouble))
+                            .abs()
+                            .le(scale * kTolerance)
+                            .all()
+                            .item<bool>();
+      if (same) continue;
+      throw CaseFault("its output " + definition.outputs[i] + " is not independent along dimension " +
+                      std::to_string(axis.output_dim) + ": in FP64 a slice computed alone differs");
+    }
   }
 }
 
@@ -58,8 +122,7 @@ CaseSetup::CaseSetup(const Session& session_, const cases::Case& definition_, ca
     : session(session_),
       definition(definition_),
       shape(std::move(shape_)),
-      original(checked(definition.setup(shape, cases::Fill(session.seed, definition.name, shape.name)),
-                       definition.facts(shape))),
+      original(checked(set_up(session, definition, shape), definition.facts(shape))),
       facts(definition.facts(shape)),
       digests(input_digests(original)),
       references(session.rules, definition, facts, original),
@@ -70,6 +133,7 @@ CaseSetup::CaseSetup(const Session& session_, const cases::Case& definition_, ca
       like(outputs_like(oracle, sizes)),
       quality(session, definition, facts, original, oracle) {
   check_oracle(definition, oracle, facts);
+  if (!oracle.empty()) check_independence(definition, facts, original, oracle);
   if (const std::string problem = why_unfit(facts, original, oracle); !problem.empty())
     throw CaseFault(problem);
 }

@@ -63,6 +63,7 @@ Comparison compare(const at::Tensor& actual, const at::Tensor& oracle, const Bou
   result.elements = actual.numel();
   describe(sums, result);
   result.digest = backends::digest_of(sums.lanes, actual);
+  if (sums.largest_at >= 0) result.largest_at = position_of(sums.largest_at, oracle.sizes());
   if (sums.counts.worst.index >= 0) {
     result.position = position_of(sums.counts.worst.index, oracle.sizes());
     result.expected = value_at(oracle, result.position);

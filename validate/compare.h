@@ -28,6 +28,7 @@ struct Comparison {
   // E is above the set share of the output's own scale: neither pass nor failure.
   std::int64_t ill_conditioned = 0;
   double max_abs_error = 0.0;
+  std::vector<std::int64_t> largest_at{};  // where; empty where nothing finite differs
   // At the worst margin. The margin is (error - rounding) / E, 1 is the limit: the part of E that is needed
   // for RN(y ± margin E) to reach out. 0 when out is RN(y); infinite when E is 0 and it is not, and where a
   // mask differs.

@@ -7,6 +7,7 @@ using results::Json;
 Json comparison_json(const std::string& output, const Comparison& comparison) {
   Json json{{"output", output},
             {"max_abs_error", results::number(comparison.max_abs_error)},
+            {"max_abs_error_position", comparison.largest_at},
             {"position", comparison.position},
             {"expected", results::number(comparison.expected)},
             {"actual", results::number(comparison.actual)},

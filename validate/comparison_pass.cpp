@@ -84,6 +84,7 @@ class Pass {
       total.errors.merge(unit.sums.errors);
       backends::hash::add(total.lanes, unit.sums.lanes);
     }
+    total.largest_at = place_of(total.errors.largest);
     return total;
   }
 
@@ -94,6 +95,24 @@ class Pass {
     judge::Counts counts;
     scan::Filter filter;
   };
+
+  // Only the unit that holds it is read again.
+  std::int64_t place_of(double largest) const {
+    if (largest == 0.0) return -1;
+    const auto unit = std::find_if(units_.begin(), units_.end(), [&](const Unit& other) {
+      return other.sums.errors.largest == largest;
+    });
+    const auto number = unit - units_.begin();
+    for (std::int64_t i = layout_.begin(number); i < layout_.end(number); ++i) {
+      double out_buffer;
+      double y_buffer;
+      judge::Errors errors;
+      judge::measure(errors, rule_, *operands_.out.read(i, 1, &out_buffer),
+                     *operands_.y.read(i, 1, &y_buffer));
+      if (errors.largest == largest) return i;
+    }
+    return -1;
+  }
 
   Unit& unit(std::int64_t number) { return units_[static_cast<std::size_t>(number)]; }
 

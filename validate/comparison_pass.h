@@ -20,7 +20,8 @@ struct Operands {
 struct ComparisonSums {
   backends::judge::Counts counts;
   backends::judge::Errors errors;
-  backends::hash::Lanes lanes;  // the digest's sum over `out`
+  backends::hash::Lanes lanes;   // the digest's sum over `out`
+  std::int64_t largest_at = -1;  // the first element with the largest error; -1: no error
 };
 
 // `ill_conditioned` is the share of a row's RMS above which E says nothing.

@@ -44,6 +44,7 @@ void add_bound(const Bound& bound, const at::Tensor& output, const at::Tensor& b
 Json cost_json(const std::string& output, const Cost& cost) {
   return {{"output", output},
           {"max_abs_error", results::number(cost.max_abs_error)},
+          {"max_abs_error_position", cost.position},
           {"position", cost.position},
           {"expected", results::number(cost.expected)},
           {"actual", results::number(cost.actual)},

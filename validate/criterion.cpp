@@ -10,26 +10,6 @@
 #include "validate/operator_judge.h"
 
 namespace ampgate::validate {
-namespace {
-
-// For the positions that phase 2 checks again where no bound is known: eight times the RMS error that the
-// ratio allows, of the elements of one output. Integers are compared exactly.
-Bound ratio_bound(const results::Rules& rules, const at::Tensor& oracle, const at::Tensor& output) {
-  if (!oracle.is_floating_point() || !output.is_floating_point()) return {};
-  const c10::ScalarType type = output.scalar_type();
-  const at::Tensor rounding =
-      (precision::round_tensor(oracle, type).to(at::kDouble) - oracle).nan_to_num(0.0, 0.0, 0.0);
-  const double rms = oracle.numel() == 0 ? 0.0 : std::sqrt(rounding.square().mean().item<double>());
-  const double allowed = rules.bounds.error_ratio * rms + precision::format_of(type).smallest_subnormal();
-  Bound bound;
-  bound.error = at::full_like(oracle, 8.0 * allowed);
-  bound.criterion = "error ratio";
-  bound.source = "8 x the largest RMS error that the ratio allows";
-  return bound;
-}
-
-}  // namespace
-
 Criterion operator_criterion(const results::Rules& rules, const cases::Case& definition,
                              const precision::Precision& precision, const cases::State& prepared,
                              const cases::Outputs& outputs, References& references, const Sample& sample) {
@@ -40,8 +20,7 @@ Criterion operator_criterion(const results::Rules& rules, const cases::Case& def
     const Reference& reference = references.get(prepared, precision, judged_type(outputs, i), sample);
     by_output.push_back(&reference);
     criterion.oracle.push_back(reference.oracle[i]);
-    criterion.bounds.push_back(reference.bounds.empty() ? ratio_bound(rules, reference.oracle[i], outputs[i])
-                                                        : reference.bounds[i]);
+    criterion.bounds.push_back(reference.bounds[i]);
     if (i > 0 && by_output[i] == by_output[i - 1]) continue;
     for (const auto& tensor : reference.inputs.overflowed) {
       criterion.findings.push_back({"ordinary", "cast-overflow",

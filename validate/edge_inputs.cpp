@@ -214,7 +214,10 @@ class EdgeTrials {
 std::vector<EdgeFinding> edge_findings(const Session& session, const cases::Case& definition,
                                        const precision::Precision& precision) {
   const auto shape = edge_shape(definition);
-  if (!shape) return {};
+  if (!shape) {
+    const std::string why = "edge inputs were not tried: the case has no shape that is cheap enough";
+    return {{{"edge", "property", why}, "none"}};
+  }
   if (definition.model) {
     const auto finding = headroom_finding(session, definition, *shape, precision);
     return finding ? std::vector<EdgeFinding>{{*finding, shape->name}} : std::vector<EdgeFinding>{};

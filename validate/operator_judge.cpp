@@ -1,5 +1,6 @@
 #include "validate/operator_judge.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "precision/formats.h"
@@ -77,40 +78,33 @@ void judge_bound(const std::string& name, const at::Tensor& output, const at::Te
   }
 }
 
-Json bounded_json(const std::string& name, const Comparison& comparison, const Bound& bound) {
+Json bounded_json(const std::string& name, const Comparison& comparison, const Bound& bound, double margin) {
   Json json{{"criterion", bound.criterion},
             {"source", bound.source},
             {"bound", results::number(comparison.bound)},
-            {"margin", results::number(comparison.margin)}};
+            {"margin", results::number(margin)}};
   json.update(comparison_json(name, comparison));
+  if (bound.rms_limit > 0.0) {
+    json["rms_error"] = results::number(comparison.rms_error);
+    json["rms_limit"] = results::number(bound.rms_limit);
+  }
   return json;
 }
 
-void judge_ratio(const results::Rules& rules, const std::string& name, const ErrorRatio& ratio,
-                 Judgement& judgement) {
-  const std::string numbers = "RMS error " + text(ratio.actual_rmse) + " is " + text(ratio.ratio) +
-                              " times that of the rounded oracle, " + text(ratio.rounded_rmse) +
-                              "; allowed " + text(rules.bounds.error_ratio);
-  if (!ratio.problem.empty()) {
-    judgement.worsen(Verdict::kInaccurate, name + " cannot be compared: " + ratio.problem);
-  } else if (!ratio.masks_equal) {
-    judgement.worsen(Verdict::kNonfinite, name + ": NaN or infinity differs from the rounded oracle");
-  } else if (!ratio.accepted(rules)) {
-    judgement.worsen(Verdict::kInaccurate, name + ": " + numbers);
+// The limit on the RMS error, where no bound is known; never more than `suspect`.
+void judge_rms(const std::string& name, const at::Tensor& output, const at::Tensor& oracle,
+               const Comparison& comparison, const Bound& bound, Judgement& judgement) {
+  const std::string numbers = "RMS error " + text(comparison.rms_error) + " of " + text(bound.rms_limit) +
+                              " allowed (" + bound.source + ")";
+  if (!(comparison.rms_error <= bound.rms_limit)) {
+    judgement.worsen(Verdict::kInaccurate, name + ": " + numbers + "; worst: " + place(name, comparison));
+  } else if (const std::string one_sided = one_sided_rounding(output, oracle); !one_sided.empty()) {
+    judgement.worsen(Verdict::kInaccurate,
+                     name + ": " + one_sided + ", so the result is not rounded to nearest; " + numbers);
   } else {
     judgement.worsen(Verdict::kSuspect,
                      name + " was judged by the error ratio alone, no bound is known: " + numbers);
   }
-}
-
-Json ratio_json(const std::string& name, const ErrorRatio& ratio, std::int64_t elements, double margin) {
-  return {{"criterion", "error ratio"},
-          {"output", name},
-          {"rms_error", results::number(ratio.actual_rmse)},
-          {"rounded_rms_error", results::number(ratio.rounded_rmse)},
-          {"ratio", results::number(ratio.ratio)},
-          {"margin", results::number(margin)},
-          {"elements", elements}};
 }
 
 }  // namespace
@@ -124,6 +118,7 @@ Judgement judge_operator(const results::Rules& rules, const cases::Case& definit
     if (const Sample& sample = references.front()->sample; !sample.whole()) json["sample"] = sample.json();
     judgement.kernel_error = std::move(json);
   };
+  std::int64_t compared = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Reference& reference = *references[i];
     const std::string& name = definition.outputs[i];
@@ -132,23 +127,26 @@ Judgement judge_operator(const results::Rules& rules, const cases::Case& definit
     if (!reference.oracle[i].is_floating_point()) {
       const ExactComparison comparison = compare_exactly(outputs[i], reference.oracle[i], {});
       judge_exact(name, comparison, own);
+      compared += comparison.elements;
       keep_worst(comparison.unexplained > 0 ? kInfinity : 0.0, exact_json(name, comparison));
-    } else if (reference.bounds.empty()) {
-      const ErrorRatio ratio = error_ratio(outputs[i], reference.oracle[i]);
-      judge_ratio(rules, name, ratio, own);
-      own.margin = ratio.ratio / rules.bounds.error_ratio;
-      keep_worst(own.margin, ratio_json(name, ratio, outputs[i].numel(), own.margin));
     } else {
       const Bound& bound = reference.bounds[i];
       Comparison comparison = compare(outputs[i], reference.oracle[i], bound, rules);
       comparison.position = reference.sample.whole_position(std::move(comparison.position));
+      comparison.largest_at = reference.sample.whole_position(std::move(comparison.largest_at));
+      compared += comparison.elements;
       judge_bound(name, outputs[i], reference.oracle[i], comparison, bound, own);
       own.margin = comparison.margin;
-      keep_worst(own.margin, bounded_json(name, comparison, bound));
+      if (bound.rms_limit > 0.0 && comparison.problem.empty()) {
+        judge_rms(name, outputs[i], reference.oracle[i], comparison, bound, own);
+        own.margin = std::max(own.margin, comparison.rms_error / bound.rms_limit);
+      }
+      keep_worst(own.margin, bounded_json(name, comparison, bound, own.margin));
     }
     judge_margin(rules, definition.name, name, own.margin, own);
     judgement.add(own);
   }
+  if (compared == 0) judgement.worsen(Verdict::kVacuous, "no output has an element that is compared");
   return judgement;
 }
 

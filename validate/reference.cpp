@@ -1,5 +1,10 @@
 #include "validate/reference.h"
 
+#include <stdexcept>
+#include <string>
+
+#include "validate/case_fault.h"
+
 namespace ampgate::validate {
 
 References::References(const results::Rules& rules, const cases::Case& definition, const cases::Facts& facts,
@@ -26,7 +31,11 @@ const Reference& References::get(const cases::State& prepared, const precision::
     for (std::size_t output = 0; output < reference.oracle.size(); ++output) {
       // Integers are compared exactly.
       const bool floating = reference.oracle[output].is_floating_point();
-      reference.bounds.push_back(floating ? error_bound(context, output) : Bound{});
+      try {
+        reference.bounds.push_back(floating ? error_bound(context, output) : Bound{});
+      } catch (const std::logic_error& error) {
+        throw CaseFault(std::string("its facts do not fit its tensors: ") + error.what());
+      }
     }
   }
   return made_.emplace(key, std::move(reference)).first->second;

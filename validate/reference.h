@@ -16,7 +16,7 @@ struct Reference {
   Sample sample;  // of the outputs; everything else is about this part
   RoundedInputs inputs;
   cases::Outputs oracle;      // FP64
-  std::vector<Bound> bounds;  // one an output; empty for models and unknown families
+  std::vector<Bound> bounds;  // one an output; empty for models
 };
 
 class References {

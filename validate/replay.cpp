@@ -89,15 +89,12 @@ class Replayer : public Interceptor {
       if (!recorded.rounded[i]) continue;
       if (const auto deviation =
               accumulation_deviation(op, given, stack[results + i].toTensor(), *recorded.rounded[i])) {
-        stack[results + i] = at::normal(stack[results + i].toTensor(), *deviation * amplified_, generator_);
+        const at::Tensor moved =
+            at::normal(stack[results + i].toTensor(), *deviation * amplified_, generator_);
+        put(schema.returns()[i], moved, stack[results + i]);
       }
-      auto& result = stack[results + i];
-      // What is written in place must change there; everything else may share memory with a weight.
-      if (is_written(schema.returns()[i])) {
-        result.toTensor().mul_(factor(result.toTensor(), *recorded.rounded[i]));
-      } else {
-        result = noisy(result.toTensor(), *recorded.rounded[i]);
-      }
+      put(schema.returns()[i], noisy(stack[results + i].toTensor(), *recorded.rounded[i]),
+          stack[results + i]);
     }
   }
 
@@ -112,6 +109,15 @@ class Replayer : public Interceptor {
  private:
   void skip_raising(std::string_view wanted) {
     while (next_ < calls_.size() && calls_[next_].name != wanted && only_raises(calls_[next_])) ++next_;
+  }
+
+  // What is written in place must change there; everything else may share memory with a weight.
+  static void put(const c10::Argument& declared, const at::Tensor& value, c10::IValue& result) {
+    if (is_written(declared)) {
+      result.toTensor().copy_(value);
+    } else {
+      result = value;
+    }
   }
 
   // A type that the case asks for by name would bring the replay down to it.

@@ -9,6 +9,7 @@
 
 #include "cases/execute.h"
 #include "cases/independent.h"
+#include "validate/case_fault.h"
 #include "validate/oracle.h"
 
 namespace ampgate::validate {
@@ -137,10 +138,21 @@ std::vector<std::vector<std::int64_t>> output_sizes(const cases::Case& definitio
   cases::State slice = original;
   for (const auto& axis : facts.independent) slice = cases::select(slice, axis, index_of({0}, at::kCPU));
   slice = cases::converted(slice, at::kDouble);
+  cases::Outputs outputs;
+  try {
+    outputs = oracle(definition, slice);
+  } catch (const c10::Error& error) {
+    throw CaseFault(std::string("a slice along its independent axes cannot be computed alone: ") +
+                    error.what_without_backtrace());
+  }
   std::vector<std::vector<std::int64_t>> sizes;
-  for (const auto& output : oracle(definition, slice)) {
+  for (const auto& output : outputs) {
     sizes.push_back(output.sizes().vec());
     for (const auto& axis : facts.independent) {
+      if (axis.output_dim < 0 || axis.output_dim >= output.dim()) {
+        throw CaseFault("an independent axis names dimension " + std::to_string(axis.output_dim) +
+                        " of the outputs, and one has " + std::to_string(output.dim()));
+      }
       const auto& [tensor, dim] = axis.operands.front();
       sizes.back()[static_cast<std::size_t>(axis.output_dim)] = original[tensor].size(dim);
     }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "precision/formats.h"
+#include "validate/elements.h"
 
 namespace ampgate::validate {
 namespace {
@@ -78,6 +79,7 @@ Comparison slow_comparison(const at::Tensor& actual, const at::Tensor& oracle, c
       sums.error += out[i] - y[i];
       sums.squares += distance * distance;
       sums.reference += y[i] * y[i];
+      if (distance > c.max_abs_error) c.largest_at = position_of(i, oracle.sizes());
       c.max_abs_error = std::max(c.max_abs_error, distance);
       c.max_ulp = std::max(c.max_ulp, precision::ulp_distance(out[i], rounded, format));
     }
@@ -132,6 +134,7 @@ void expect_same(const Comparison& fast, const Comparison& slow) {
   EXPECT_EQ(fast.inf_mismatch, slow.inf_mismatch);
   EXPECT_EQ(fast.ill_conditioned, slow.ill_conditioned);
   EXPECT_EQ(fast.max_abs_error, slow.max_abs_error);
+  EXPECT_EQ(fast.largest_at, slow.largest_at);
   EXPECT_EQ(fast.max_ulp, slow.max_ulp);
   EXPECT_EQ(fast.margin, slow.margin);
   EXPECT_EQ(fast.position, slow.position);

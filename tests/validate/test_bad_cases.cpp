@@ -95,6 +95,48 @@ TEST(BadCases, OracleThatIsNotFinite) {
            {"the case itself is at fault", "'out[3, 5]' is nan"});
 }
 
+TEST(BadCases, FactsThatDoNotFitTheTensors) {
+  static Facts facts;
+  const auto with = [](Facts other) {
+    facts = std::move(other);
+    cases::Case definition = matmul_case(right);
+    definition.facts = [](const Shape&) -> Facts { return facts; };
+    return judge(definition, "fp32");
+  };
+  const cases::BoundSpec product = matmul_case(right).facts(matmul_case(right).shape({32, 24, 64})).bound;
+  expect(with({.bound = product, .independent = {{0, {{3, 0}}}}}), "baseline-invalid",
+         {"the case itself is at fault", "dimension 0 of tensor 3, which is not there"});
+  expect(with({.bound = product, .independent = {{7, {{0, 0}}}}}), "baseline-invalid",
+         {"the case itself is at fault", "dimension 7 of the outputs"});
+  expect(with({.bound = product, .independent = {{0, {{0, 1}}}}}), "baseline-invalid",
+         {"the case itself is at fault"});
+  expect(with({.bound = {.family = cases::Family::kInnerProduct, .length = 64}}), "baseline-invalid",
+         {"the case itself is at fault", "its reduced axes are missing"});
+  expect(with({.bound = {.family = cases::Family::kSoftmax, .dims = {1}}}), "baseline-invalid",
+         {"the case itself is at fault", "needs a tensor 'x'"});
+}
+
+TEST(BadCases, AxisThatIsNotIndependent) {
+  cases::Case definition = matmul_case([](State& state) -> Outputs {
+    const at::Tensor product = at::matmul(state[0], state[1]);
+    return {product - product.mean(0, true)};
+  });
+  definition.facts = [](const Shape&) -> Facts { return {.independent = {{0, {{0, 0}}}}}; };
+  expect(judge(definition, "fp32"), "baseline-invalid",
+         {"the case itself is at fault", "is not independent along dimension 0"});
+}
+
+TEST(BadCases, SetUpThatFails) {
+  cases::Case definition = matmul_case(right);
+  definition.setup = [](const Shape&, const cases::Fill&) -> State { throw std::runtime_error("no data"); };
+  const at::NoGradGuard no_grad;
+  CpuSession cpu;
+  CaseRun run(cpu.session, definition, definition.shape({32, 24, 64}), /*with_edges=*/true);
+  const Json body = run.judge(precision::find("fp32"));
+  expect(body, "baseline-invalid", {"the case itself is at fault: its set-up failed: no data"});
+  EXPECT_TRUE(body.at("findings").empty()) << body.at("findings");
+}
+
 TEST(BadCases, OracleOfAnotherTypeOrNumber) {
   expect(judge(matmul_case([](State& state) -> Outputs { return {right(state)[0].to(at::kFloat)}; }), "fp32"),
          "baseline-invalid", {"the case itself is at fault", "output out has type Float"});

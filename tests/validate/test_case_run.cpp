@@ -182,6 +182,7 @@ TEST(CaseRun, CheckThatAcceptsWrongResultsIsVacuous) {
   definition.facts = [](const cases::Shape&) -> cases::Facts { return {}; };
   results::Rules rules;
   rules.bounds.error_ratio = 1e12;
+  rules.bounds.ill_conditioned = 1e12;
   const Json body = judge(definition, "fp32", {32, 24, 64}, rules);
   EXPECT_EQ(body.at("verdict"), "vacuous");
   EXPECT_NE(body.at("reason").get<std::string>().find("all zeros"), std::string::npos) << body.at("reason");

@@ -88,6 +88,34 @@ TEST(EdgeInputs, FaultsGiveFindings) {
   EXPECT_NE(about(findings(edge_matmul(saturates), "cast-fp16"), "large"), nullptr);
 }
 
+TEST(EdgeInputs, AreTriedWithoutASuiteNamedSmoke) {
+  cases::Case definition = edge_matmul([](State& state) -> Outputs {
+    return {at::nan_to_num(at::matmul(state[0], state[1]), 0.0, INFINITY, -INFINITY)};
+  });
+  definition.suites = {{"large", {{2048, 2048, 2048}}}, {"mine", {{9, 10, 12}, {90, 10, 12}}}};
+  const auto found = findings(definition, "cast-bf16");
+  ASSERT_NE(about(found, "nan a"), nullptr);
+  EXPECT_EQ(about(found, "nan a")->shape, "9x10x12");
+  definition.suites = {{"large", {{2048, 2048, 8192}}}};
+  const auto none = findings(definition, "cast-bf16");
+  ASSERT_EQ(none.size(), 1U);
+  EXPECT_NE(none[0].finding.text.find("not tried"), std::string::npos);
+}
+
+// A row that no index reaches says nothing.
+TEST(EdgeInputs, NaNAndInfinityLieWhereAnIndexReachesThem) {
+  cases::Case definition = cases::registry().at("embedding");
+  definition.reference_run = definition.run;
+  definition.run = [](State& state) -> Outputs {
+    return {at::nan_to_num(at::embedding(state[0], state[1]), 0.0, 65504.0, -65504.0)};
+  };
+  for (const char* precision : {"fp32", "cast-bf16"}) {
+    const auto found = findings(definition, precision);
+    EXPECT_NE(about(found, "nan"), nullptr) << precision;
+    EXPECT_NE(about(found, "infinite"), nullptr) << precision;
+  }
+}
+
 // 0·inf at the border of a padded convolution is NaN for a kernel that multiplies padding, and absent for one
 // that does not: both are right, inside neither has a choice.
 TEST(EdgeInputs, PaddedBordersHaveTwoRightResults) {
@@ -107,7 +135,7 @@ TEST(EdgeInputs, PaddedBordersHaveTwoRightResults) {
     };
     const auto found = findings(definition, "fp32");
     EXPECT_EQ(about(found, "infinite weight") != nullptr, inside);
-    EXPECT_EQ(about(found, "nan input") != nullptr, inside);
+    EXPECT_EQ(about(found, "nan weight") != nullptr, inside);
   }
 }
 

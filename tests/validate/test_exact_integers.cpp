@@ -16,6 +16,7 @@
 namespace ampgate::validate {
 namespace {
 
+using cases::Family;
 using cases::Outputs;
 using cases::State;
 using results::Json;
@@ -205,6 +206,40 @@ TEST(EveryValue, OneWrongOrdinaryValueDecides) {
       << body.at("reason");
   EXPECT_EQ(body.at("accuracy").at("every_value").at("rejected"), 1);
   EXPECT_EQ(body.at("accuracy").at("every_value").at("values"), 65536);
+}
+
+// Values that ordinary fills never reach, and families that only say "a function of one number".
+TEST(EveryValue, LargeValuesAndOtherFunctionsDecideAsWell) {
+  const auto with = [](const char* name, Family family, Outputs (*run)(State&)) {
+    cases::Case definition = cases::registry().at(name);
+    static Family chosen;
+    chosen = family;
+    definition.name = "test-function";
+    definition.facts = [](const cases::Shape&) -> cases::Facts { return {.bound = {.family = chosen}}; };
+    definition.run = run;
+    return judge(definition, "cast-bf16", {50});
+  };
+  const Json root = with("sqrt", Family::kSqrt, [](State& state) -> Outputs {
+    const at::Tensor out = at::sqrt(state[0]);
+    if (state[0].scalar_type() != at::kBFloat16) return {out};
+    return {out.masked_fill(state[0].gt(1000.0).logical_and_(state[0].lt(2000.0)), 0.0)};
+  });
+  EXPECT_EQ(root.at("verdict"), "inaccurate") << root.at("reason");
+  const Json rectifier = with("relu", Family::kRelu, [](State& state) -> Outputs {
+    const at::Tensor out = at::relu(state[0]);
+    if (state[0].scalar_type() != at::kBFloat16) return {out};
+    return {out.masked_fill(state[0].gt(1e6), 0.0)};
+  });
+  EXPECT_EQ(rectifier.at("verdict"), "inaccurate") << rectifier.at("reason");
+  const Json other = with("exp", Family::kUnary, [](State& state) -> Outputs {
+    const at::Tensor out = at::expm1(state[0]);
+    if (state[0].scalar_type() != at::kBFloat16) return {out};
+    return {out.masked_fill(state[0].gt(5.5).logical_and_(state[0].lt(9.0)), 0.0)};
+  });
+  EXPECT_EQ(other.at("verdict"), "inaccurate") << other.at("reason");
+  const Json right =
+      with("exp", Family::kUnary, [](State& state) -> Outputs { return {at::expm1(state[0])}; });
+  EXPECT_EQ(right.at("verdict"), "pass") << right.at("reason");
 }
 
 TEST(EveryValue, WrongValuesBeyondOrdinaryOnesAreFindings) {

@@ -160,7 +160,8 @@ Outputs another_kernel_for_one_row(State& state) {
   // Sums in one fixed order, whatever the number of rows.
   for (std::int64_t k = 0; k < state[0].size(1); ++k)
     out += state[0].narrow(1, k, 1) * state[1].narrow(0, k, 1);
-  if (state[0].size(0) == 1) out *= 1.0 + std::ldexp(kUlps, -23);
+  const bool is_oracle = state[0].scalar_type() == at::kDouble;
+  if (!is_oracle && state[0].size(0) == 1) out *= 1.0 + std::ldexp(kUlps, -23);
   return {out};
 }
 

@@ -38,9 +38,8 @@ struct MlpRun {
   std::vector<RecordedCall> calls;
 };
 
-MlpRun run_mlp(std::string_view name, Outputs (*faulty)(State&) = nullptr) {
+MlpRun run_mlp(std::string_view name, Outputs (*faulty)(State&) = nullptr, cases::Case definition = mlp()) {
   const at::NoGradGuard no_grad;
-  cases::Case definition = mlp();
   const auto shape = definition.shape({64, 64});
   const State original = definition.setup(shape, cases::Fill(3, definition.name, shape.name));
   const auto& precision = precision::find(name);
@@ -81,6 +80,38 @@ TEST(Replay, PredictsTheErrorOfCorrectRuns) {
     EXPECT_EQ(judge_model({}, mlp(), run.outputs, run.oracle, run.prediction).verdict,
               results::Verdict::kPass)
         << name;
+  }
+}
+
+// Sums inside one operator round as products do. Kernels that keep them in a wider type than they must are
+// better than predicted.
+TEST(Replay, PredictsSumsInsideAnOperator) {
+  using Sum = Outputs (*)(State&);
+  const std::vector<Sum> runs{
+      [](State& state) -> Outputs {
+        const at::Tensor index = at::arange(64).remainder(4);
+        return {at::index_add(at::zeros({4, 64}, state[0].options()), 0, index, at::relu(state[0]))};
+      },
+      [](State& state) -> Outputs {
+        const at::Tensor index = at::arange(64).remainder(4);
+        return {at::zeros({4, 64}, state[0].options()).index_add_(0, index, at::relu(state[0]))};
+      },
+      [](State& state) -> Outputs {
+        const at::Tensor index = at::arange(64).remainder(2).unsqueeze(1).expand({64, 64});
+        return {at::scatter_add(at::zeros({2, 64}, state[0].options()), 0, index, at::relu(state[0]))};
+      },
+      [](State& state) -> Outputs { return {at::cumsum(at::relu(state[0]), 0)}; }};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    cases::Case definition = mlp();
+    definition.run = runs[i];
+    for (const char* name : {"fp32", "cast-fp16", "cast-bf16"}) {
+      const MlpRun run = run_mlp(name, nullptr, definition);
+      const double measured =
+          (run.outputs[0].to(at::kDouble) - run.oracle[0]).square().mean().sqrt().item<double>();
+      const double ratio = measured / run.prediction.rms[0];
+      EXPECT_GT(ratio, 0.2) << i << ' ' << name;
+      EXPECT_LT(ratio, 1.6) << i << ' ' << name;
+    }
   }
 }
 

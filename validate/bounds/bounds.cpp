@@ -73,8 +73,9 @@ Function function_of(cases::Family family) {
       return bounds::activation;
     case Family::kLinearMap:
       return bounds::linear_map;
-    case Family::kModel:
     case Family::kUnknown:
+      return bounds::error_ratio;
+    case Family::kModel:
       break;
   }
   return nullptr;

@@ -37,9 +37,9 @@ at::Tensor probable_error(const Sums& sums, const at::Tensor& length, double uni
                           bool rounded_terms) {
   const at::Tensor y_squared = sums.y.square();
   at::Tensor t_squared = sums.squares.mul(length).sub_(y_squared).clamp_min_(0.0).div_(6.0);
-  t_squared.add_(y_squared.mul(length), 1.0 / 3.0).add_(sums.prefix_squares);
+  t_squared.add_(y_squared.mul(length), 1.0 / 3.0);
   if (rounded_terms) t_squared.add_(sums.squares);
-  return t_squared.sqrt_().mul_(lambda * unit);
+  return at::maximum(t_squared, sums.prefix_squares).sqrt_().mul_(lambda * unit);
 }
 
 at::Tensor certain_error(const Sums& sums, const at::Tensor& length, double unit) {

@@ -36,8 +36,8 @@ struct Sums {
   at::Tensor prefix_squares;  // Σ_k s_k², s_k = t_1 + ... + t_k
 };
 
-// λ·u·T, T² = K·y²/3 + max(K·Q − y², 0)/6 + [Q if the terms are rounded products] + Σ s_k². T is the root sum
-// of squares of the partial sums over the orders in which kernels add: each rounding is at most u times a
+// λ·u·T, T² = max(K·y²/3 + max(K·Q − y², 0)/6 + [Q if the terms are rounded products], Σ s_k²). T is the root
+// sum of squares of the partial sums, over all orders or in the natural one, whichever is larger: each rounding is at most u times a
 // partial sum, and independent roundings add up as their squares (error / (u·T) was Gaussian with a standard
 // deviation below 0.43). `length` is K, one number or one per output element.
 at::Tensor probable_error(const Sums& sums, const at::Tensor& length, double unit, double lambda,

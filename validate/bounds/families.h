@@ -35,6 +35,7 @@ Bound arithmetic(const BoundContext& context, std::size_t output);
 Bound unary(const BoundContext& context, std::size_t output);
 Bound activation(const BoundContext& context, std::size_t output);
 Bound linear_map(const BoundContext& context, std::size_t output);
+Bound error_ratio(const BoundContext& context, std::size_t output);
 Bound index_add(const BoundContext& context, std::size_t output);
 
 }  // namespace ampgate::validate::bounds

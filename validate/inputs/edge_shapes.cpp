@@ -1,6 +1,8 @@
 #include "validate/inputs/edge_shapes.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 namespace ampgate::validate {
 namespace {
@@ -8,6 +10,7 @@ namespace {
 constexpr std::int64_t kLongest = 32768;
 constexpr std::int64_t kShort = 4;  // every other dimension
 constexpr double kMostFlops = 1e8;
+constexpr double kLargestEdge = 1 << 24;  // product of the dimensions
 
 std::vector<std::int64_t> sizes_of(const cases::Shape& shape) {
   std::vector<std::int64_t> sizes;
@@ -21,7 +24,17 @@ std::optional<cases::Shape> edge_shape(const cases::Case& definition) {
   for (const auto& suite : definition.suites) {
     if (suite.suite == "smoke" && !suite.shapes.empty()) return definition.shape(suite.shapes.front());
   }
-  return {};
+  std::optional<cases::Shape> cheapest;
+  double least = kLargestEdge;
+  for (const auto& suite : definition.suites) {
+    for (const auto& sizes : suite.shapes) {
+      const double size = std::accumulate(sizes.begin(), sizes.end(), 1.0, std::multiplies<>());
+      if (size > least || (cheapest && size == least)) continue;
+      least = size;
+      cheapest = definition.shape(sizes);
+    }
+  }
+  return cheapest;
 }
 
 std::optional<cases::Shape> long_shape(const cases::Case& definition) {

@@ -8,8 +8,8 @@
 
 namespace ampgate::validate {
 
-// The shape on which edge inputs are tried: the first of the case's suite `smoke`; none when it has no such
-// suite.
+// The shape on which edge inputs are tried: the first of the case's suite `smoke`, else the cheapest of all
+// its suites, by the product of its dimensions; none when that is above 2^24.
 std::optional<cases::Shape> edge_shape(const cases::Case& definition);
 
 // A small shape with one dimension so long that a result adds up about 32768 terms, fewer where that would

@@ -6,8 +6,8 @@
 
 namespace ampgate::validate {
 
-// Values up to 16 in magnitude whose result the output's type can hold decide the trial; what goes wrong on
-// the others (infinities, NaN, subnormals, large values) is a finding. Returns {"type", "values", "decided",
+// Values up to 2^64 in magnitude whose result the output's type can hold decide the trial: all finite ones of
+// FP16. What goes wrong on the others (infinities, NaN, huge values) is a finding. Returns {"type", "values", "decided",
 // "rejected", "margin"} for records, or a string that says why there is no such check.
 results::Json judge_every_value(const CaseSetup& setup, const precision::Precision& precision,
                                 Judgement& judgement);

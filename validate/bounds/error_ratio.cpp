@@ -1,0 +1,77 @@
+// Operators of no known family: the RMS error against that of rounding the oracle, and a wide limit for each
+// element, so that no single one goes astray. What is accepted is `suspect`: no bound explains it.
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <cmath>
+
+#include "validate/bounds/common.h"
+#include "validate/bounds/families.h"
+#include "validate/text.h"
+
+namespace ampgate::validate::bounds {
+namespace {
+
+constexpr std::int64_t kFewElements = 256;
+constexpr double kElementLimits = 8.0;  // of the RMS error allowed
+constexpr double kElementUnits = 3.0;   // and of u |y|, where a few large elements carry the RMS
+
+double rms(const at::Tensor& values) {
+  const at::Tensor finite = values.masked_select(values.isfinite());
+  return finite.numel() == 0 ? 0.0 : std::sqrt(finite.square().mean().item<double>());
+}
+
+double elements_read(const cases::State& state) {
+  double count = 0.0;
+  for (const auto& entry : state.tensors) {
+    if (entry.tensor.is_floating_point()) count += static_cast<double>(entry.tensor.numel());
+  }
+  return count;
+}
+
+// What inputs that are off by u32 (standard deviation, independently) do to the result: how ill-conditioned
+// it is. Of few elements, the RMS over several draws.
+double sensitivity(const BoundContext& context, std::size_t output) {
+  const at::Tensor& y = context.oracle[output];
+  const double spread = std::sqrt(3.0) * kUnitFp32;
+  const int draws = y.numel() < kFewElements ? 8 : 1;
+  auto generator = at::make_generator<at::CPUGeneratorImpl>(1);
+  double squares = 0.0;
+  for (int draw = 0; draw < draws; ++draw) {
+    cases::State state = context.inputs;
+    for (auto& entry : state.tensors) {
+      if (!entry.tensor.is_floating_point()) continue;
+      entry.tensor =
+          entry.tensor * at::empty_like(entry.tensor).uniform_(1.0 - spread, 1.0 + spread, generator);
+    }
+    const double moved = rms(context.evaluate(state)[output] - y);
+    squares += moved * moved;
+  }
+  return std::sqrt(squares / draws);
+}
+
+}  // namespace
+
+// RMS error <= ratio RMS(RN(y) - y) + smallest subnormal, with room for what the ratio does not know: that
+// the rounding of a few elements may be luckily small, and that sums of n terms are kept in FP32.
+Bound error_ratio(const BoundContext& context, std::size_t output) {
+  const at::Tensor& y = context.oracle[output];
+  const auto& format = precision::format_of(context.output_type);
+  const double unit = format.unit_roundoff();
+  double rounding = rms(precision::round_tensor(y, context.output_type).to(at::kDouble) - y);
+  if (y.numel() < kFewElements) rounding = std::max(rounding, 0.5 * unit * rms(y));
+  const double terms = y.numel() == 0 ? 1.0 : elements_read(context.inputs) / static_cast<double>(y.numel());
+  const double accumulation =
+      terms > 1.0 ? context.rules.bounds.lambda * std::sqrt(terms) * sensitivity(context, output) : 0.0;
+
+  Bound bound;
+  bound.rms_limit = context.rules.bounds.error_ratio * rounding + accumulation + format.smallest_subnormal();
+  bound.error = y.abs().mul_(kElementUnits * unit).add_(kElementLimits * bound.rms_limit);
+  bound.criterion = "error ratio";
+  bound.source = "RMS error against " + text(context.rules.bounds.error_ratio) +
+                 " x that of rounding alone; each element against " + text(kElementLimits) +
+                 " x as much + " + text(kElementUnits) + " u |y|";
+  return bound;
+}
+
+}  // namespace ampgate::validate::bounds
