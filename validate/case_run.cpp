@@ -92,7 +92,7 @@ const TrialAnswer& CaseRun::baseline() {
     baseline_ = guarded([&] {
       setup_.emplace(session_, definition_, shape_);
       TrialAnswer answer = judge_trial(*setup_, precision::baseline(), nullptr);
-      if (!session_.lowered_fp32.empty() && multiplies(answer.body.at("operators"))) {
+      if (!session_.lowered_fp32.empty() && multiplies(answer.body.value("operators", Json::array()))) {
         answer.judgement.worsen(Verdict::kBaselineInvalid,
                                 "FP32 products are not FP32 on this device: " + session_.lowered_fp32);
       }

@@ -15,12 +15,6 @@ namespace {
 
 using torch::jit::Stack;
 
-// Types that the caller named, so that FP64 is not brought down to them.
-bool is_floating_type(const c10::Argument& argument, const c10::IValue& value) {
-  return argument.name() == "dtype" && value.isInt() &&
-         c10::isFloatingType(static_cast<c10::ScalarType>(value.toInt()));
-}
-
 void fit_defaults(const CallView& view, Stack& arguments) {
   if (view.record.inputs.empty()) return;
   const c10::ScalarType type = view.record.inputs.front().seen;
@@ -46,6 +40,12 @@ bool is_random(const CallView& view) {
 
 }  // namespace
 
+void ask_for_fp64(const c10::Argument& argument, c10::IValue& value) {
+  if (argument.name() != "dtype" || !value.isInt()) return;
+  if (c10::isFloatingType(static_cast<c10::ScalarType>(value.toInt())))
+    value = static_cast<std::int64_t>(c10::ScalarType::Double);
+}
+
 std::vector<at::Tensor> seen_inputs(const CallView& view) {
   std::vector<at::Tensor> tensors;
   for (const auto& argument : view.arguments) {
@@ -70,7 +70,7 @@ Stack fp64_arguments(const CallView& view) {
       if (argument.is_out()) return at::empty({0}, tensor.options());
       return is_written(argument) ? tensor.clone() : tensor;
     });
-    if (is_floating_type(argument, value)) value = static_cast<std::int64_t>(c10::ScalarType::Double);
+    ask_for_fp64(argument, value);
     if (value.isDevice()) value = c10::Device(at::kCPU);
     arguments.push_back(std::move(value));
   }

@@ -9,6 +9,9 @@
 
 namespace ampgate::validate {
 
+// A floating type that the case asks for by name would bring a run in FP64 down to it.
+void ask_for_fp64(const c10::Argument& argument, c10::IValue& value);
+
 // Tensors in the order of the record's inputs: floating ones rounded to the type that the kernel took and
 // widened to FP64, all on the CPU.
 std::vector<at::Tensor> seen_inputs(const CallView& view);

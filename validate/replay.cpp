@@ -8,12 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <stdexcept>
 #include <string_view>
 
 #include "precision/formats.h"
 #include "validate/accumulation.h"
+#include "validate/alignment.h"
 #include "validate/call_tensors.h"
+#include "validate/fp64_call.h"
 
 namespace ampgate::validate {
 namespace {
@@ -48,13 +49,6 @@ bool moves_values(std::string_view name) {
   return std::find(kExact.begin(), kExact.end(), name) != kExact.end();
 }
 
-// An FP32 island raises its 16-bit inputs; in FP64 there is nothing to raise.
-bool only_raises(const RecordedCall& call) {
-  return (call.name == "aten::to" || call.name == "aten::_to_copy") &&
-         std::none_of(call.rounded.begin(), call.rounded.end(),
-                      [](const auto& type) { return type.has_value(); });
-}
-
 bool is_floating(const c10::IValue& value) {
   return value.isTensor() && value.toTensor().defined() && value.toTensor().is_floating_point();
 }
@@ -63,21 +57,20 @@ int significand_bits(c10::ScalarType type) { return precision::format_of(type).s
 
 class Replayer : public Interceptor {
  public:
-  Replayer(const std::vector<RecordedCall>& calls, std::uint64_t seed, double amplified)
+  Replayer(const std::vector<PairedCall>& calls, std::uint64_t seed, double amplified)
       : calls_(calls), amplified_(amplified), generator_(at::make_generator<at::CPUGeneratorImpl>(seed)) {}
 
   void call(const c10::OperatorHandle& op, torch::jit::Stack& stack) override {
     const auto& schema = op.schema();
-    skip_raising(schema.name());
-    if (next_ == calls_.size() || calls_[next_].name != schema.name()) {
-      throw std::runtime_error("in FP64 the case calls " + schema.name() + " as operator " +
-                               std::to_string(next_) + ", in the trial it did not");
-    }
-    const RecordedCall& recorded = calls_[next_++];
+    if (next_ == calls_.size() || calls_[next_].name != schema.name()) throw values_decide(schema.name());
+    static const RecordedCall kExactCall{};
+    const RecordedCall* partner = calls_[next_++].partner;
+    const RecordedCall& recorded = partner != nullptr ? *partner : kExactCall;
     const auto arguments = stack.size() - schema.arguments().size();
     for (std::size_t i = 0; i < schema.arguments().size(); ++i)
-      raise_type(schema.arguments()[i], stack[arguments + i]);
+      ask_for_fp64(schema.arguments()[i], stack[arguments + i]);
     for (const std::size_t i : recorded.rounded_inputs) {
+      if (i >= schema.arguments().size()) continue;  // another overload
       stack[arguments + i] = with_tensors(stack[arguments + i], [&](const at::Tensor& tensor) {
         return tensor.is_floating_point() ? noisy(tensor, *recorded.rounded.front()) : tensor;
       });
@@ -85,8 +78,8 @@ class Replayer : public Interceptor {
     const torch::jit::Stack given(stack.begin() + static_cast<std::ptrdiff_t>(arguments), stack.end());
     op.callBoxed(stack);
     const auto results = stack.size() - schema.returns().size();
-    for (std::size_t i = 0; i < recorded.rounded.size(); ++i) {
-      if (!recorded.rounded[i]) continue;
+    for (std::size_t i = 0; i < std::min(recorded.rounded.size(), schema.returns().size()); ++i) {
+      if (!recorded.rounded[i] || !is_floating(stack[results + i])) continue;
       if (const auto deviation =
               accumulation_deviation(op, given, stack[results + i].toTensor(), *recorded.rounded[i])) {
         const at::Tensor moved =
@@ -100,17 +93,11 @@ class Replayer : public Interceptor {
 
   at::Tensor noisy(const at::Tensor& tensor, c10::ScalarType type) { return tensor * factor(tensor, type); }
 
-  void expect_end() {
-    skip_raising("");
-    if (next_ != calls_.size())
-      throw std::runtime_error("in FP64 the case calls fewer operators than in the trial");
+  void expect_end() const {
+    if (next_ != calls_.size()) throw values_decide("nothing");
   }
 
  private:
-  void skip_raising(std::string_view wanted) {
-    while (next_ < calls_.size() && calls_[next_].name != wanted && only_raises(calls_[next_])) ++next_;
-  }
-
   // What is written in place must change there; everything else may share memory with a weight.
   static void put(const c10::Argument& declared, const at::Tensor& value, c10::IValue& result) {
     if (is_written(declared)) {
@@ -120,12 +107,11 @@ class Replayer : public Interceptor {
     }
   }
 
-  // A type that the case asks for by name would bring the replay down to it.
-  static void raise_type(const c10::Argument& argument, c10::IValue& value) {
-    if (argument.name() != "dtype" || !value.isInt()) return;
-    if (c10::isFloatingType(static_cast<c10::ScalarType>(value.toInt()))) {
-      value = static_cast<std::int64_t>(c10::ScalarType::Double);
-    }
+  NoPrediction values_decide(const std::string& called) const {
+    return NoPrediction(
+        "its error cannot be predicted: which operators the case calls depends on its values "
+        "(with random rounding it calls " +
+        called + " as operator " + std::to_string(next_) + ", without it does not)");
   }
 
   at::Tensor factor(const at::Tensor& like, c10::ScalarType type) {
@@ -133,7 +119,7 @@ class Replayer : public Interceptor {
     return at::empty_like(like).uniform_(1.0 - spread, 1.0 + spread, generator_);
   }
 
-  const std::vector<RecordedCall>& calls_;
+  const std::vector<PairedCall>& calls_;
   double amplified_;
   at::Generator generator_;
   std::size_t next_ = 0;
@@ -186,8 +172,9 @@ Replay replay(const cases::Case& definition, const cases::State& fp64, const cas
   Replay result;
   for (const auto& output : oracle)
     result.deviation.push_back(at::zeros(output.sizes(), output.options().dtype(at::kDouble)));
+  const std::vector<PairedCall> calls = pair_calls(definition, fp64, plan.calls);
   for (int run = 0; run < plan.runs; ++run) {
-    Replayer replayer(plan.calls, plan.seed + static_cast<std::uint64_t>(run), plan.amplified);
+    Replayer replayer(calls, plan.seed + static_cast<std::uint64_t>(run), plan.amplified);
     cases::State state = fp64;
     if (plan.stored) {
       for (auto& entry : state.tensors) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,12 @@ class CallRecorder : public Interceptor {
   std::vector<RecordedCall> calls_;
 };
 
+// The operators that the case calls in FP64 say too little about those of the trial.
+class NoPrediction : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 struct ReplayPlan {
   const std::vector<RecordedCall>& calls;
   // Set where the trial's tensors were rounded before the run and `fp64` holds the unrounded ones.
@@ -55,8 +62,9 @@ struct Replay {
 };
 
 // After each operator its floating results are multiplied by 1 + 0.85 u U(-1, 1), u the unit roundoff of the
-// recorded type: the 0.85 was fitted on correct kernels. Throws std::runtime_error when the case does not
-// call the recorded operators in FP64.
+// recorded type: the 0.85 was fitted on correct kernels. A case may call other operators in FP64 than in the
+// trial: what only FP64 calls is exact. Throws NoPrediction when less than half of what computes has a
+// partner in the other run, and when random rounding changes which operators are called.
 Replay replay(const cases::Case& definition, const cases::State& fp64, const cases::Outputs& oracle,
               const ReplayPlan& plan);
 

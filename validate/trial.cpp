@@ -185,10 +185,7 @@ Json explanation(CaseSetup& setup, const TrialRun& run, const precision::Precisi
                  judgement);
 }
 
-}  // namespace
-
-TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
-                        const cases::Outputs* baseline) {
+TrialAnswer judged(CaseSetup& setup, const precision::Precision& precision, const cases::Outputs* baseline) {
   const auto& [session, definition] = std::tie(setup.session, setup.definition);
   TrialRun run = run_plain(session, definition, setup.original, precision, setup.like);
   Observation observation = observe(session, definition, run, precision);
@@ -257,6 +254,19 @@ TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
   session.outputs->note(definition.name, run.outputs[0]);
   answer.outputs = std::move(run.outputs);
   return answer;
+}
+
+}  // namespace
+
+TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
+                        const cases::Outputs* baseline) {
+  try {
+    return judged(setup, precision, baseline);
+  } catch (const NoPrediction& problem) {
+    TrialAnswer answer;
+    answer.judgement.worsen(Verdict::kAmbiguous, problem.what());
+    return answer;
+  }
 }
 
 }  // namespace ampgate::validate
