@@ -132,8 +132,7 @@ TrialAnswer CaseRun::judge_islands(const precision::Precision& precision) {
     answer = std::move(*islands.healed);
     answer.body["evidence"]["islands"] = islands.regions;
   } else {
-    answer = without_numbers(
-        failed.verdict, "no set of FP32 islands heals " + std::string(plain.name) + ": " + islands.reason);
+    answer = without_numbers(failed.verdict, islands.reason);
   }
   answer.extra["islands"] = std::move(islands.json);
   return answer;

@@ -120,6 +120,66 @@ TEST(Islands, SayWhatNoRegionCanExpress) {
   EXPECT_FALSE(body.at("islands").at("operators").at("set").empty());
 }
 
+// What underflows in `soft` is bad only in `log`, there in FP32 as well.
+Outputs log_of_underflow(State& state) {
+  const at::Tensor x = region("a", linear, state[0], state[1]);
+  const at::Tensor p = region(
+      "soft", [](const at::Tensor& t) { return at::softmax(t, 1) * 1e-7; }, x);
+  const at::Tensor y = region(
+      "log", [](const at::Tensor& t) { return at::log(t); }, p);
+  return {region("last", linear, y, state[2])};
+}
+
+TEST(Islands, GoBackToWhatUnderflowed) {
+  const auto model = chain(log_of_underflow, {1, 1});
+  EXPECT_EQ(judge(model, "autocast-fp16").at("verdict"), "nonfinite");
+  const Json body = judge(model, "islands-fp16");
+  EXPECT_EQ(body.at("verdict"), "pass") << body.at("reason");
+  EXPECT_EQ(body.at("islands").at("regions"), Json({"soft"}));
+  const Json& operators = body.at("islands").at("operators");
+  ASSERT_EQ(operators.at("set").size(), 1U) << operators;
+  EXPECT_EQ(operators.at("set")[0].at("name"), "aten::mul");
+}
+
+// 0 / 0, outside of all regions; both operands underflow inside.
+Outputs zero_by_zero(State& state) {
+  const auto tiny = [](const at::Tensor& x, const at::Tensor& w) {
+    return at::sigmoid(at::linear(x, w)) * 1e-8;
+  };
+  const at::Tensor above = region("above", tiny, state[0], state[1]);
+  const at::Tensor below = region("below", tiny, state[0], state[2]);
+  return {region("last", linear, above / below, state[3])};
+}
+
+TEST(Islands, HealAnOperatorOutsideOfThemByItsOperands) {
+  const Json body = judge(chain(zero_by_zero, {0.01, 0.01, 0.01}), "islands-fp16");
+  EXPECT_EQ(body.at("verdict"), "pass") << body.at("reason");
+  EXPECT_EQ(body.at("islands").at("regions"), Json({"above", "below"}));
+}
+
+// Bad wherever autocast is on around the regions.
+TEST(Islands, AreDeniedOnlyAfterATrialOfAllRegions) {
+  const auto run = [](State& state) -> Outputs {
+    at::Tensor x = region("first", linear, state[0], state[1]);
+    const bool lowered = at::autocast::is_autocast_enabled(at::kCPU);
+    x = region(
+        "second", [lowered](const at::Tensor& t) { return t * (lowered ? 0.0 : 1.0); }, x);
+    return {region(
+        "log", [](const at::Tensor& t) { return at::log(t.abs()); }, x)};
+  };
+  const Json body = judge(chain(run, {1}), "islands-fp16");
+  EXPECT_EQ(body.at("verdict"), "nonfinite");
+  const auto reason = body.at("reason").get<std::string>();
+  EXPECT_NE(reason.find("no set of FP32 islands heals autocast-fp16: aten::log is not finite in region log"),
+            std::string::npos)
+      << reason;
+  EXPECT_NE(reason.find("with all 3 regions in FP32 it is still nonfinite"), std::string::npos) << reason;
+  const Json& operators = body.at("islands").at("operators");
+  EXPECT_FALSE(operators.contains("set"));
+  EXPECT_NE(operators.at("absent").at("set").get<std::string>().find("is not finite though it"),
+            std::string::npos);
+}
+
 // A kernel that is wrong in 16 bit, in one region of four.
 Outputs wrong_in_16_bit(State& state) {
   const auto faulty = [](const at::Tensor& t, const at::Tensor& w) {

@@ -43,7 +43,8 @@ class Search {
     try {
       failed.verdict == results::Verdict::kNonfinite ? chase(run) : search();
     } catch (const BudgetSpent& spent) {
-      if (!best_) give_up(spent.what());
+      if (!best_)
+        answer_.reason = "no set of FP32 islands was found for " + plain_name() + ": " + spent.what();
       answer_.json["stopped"] = spent.what();
     }
     if (best_) report();
@@ -83,25 +84,43 @@ class Search {
     return tried_[key] = healed;
   }
 
-  void give_up(std::string why) { answer_.reason = std::move(why); }
+  std::string plain_name() const { return std::string(precision::without_islands(precision_).name); }
+
+  void give_up(const std::string& why) {
+    answer_.reason = "no set of FP32 islands heals " + plain_name() + ": " + why;
+  }
 
   void chase(const WatchedRun& plain) {
     answer_.json["search"] = "first bad operator";
     Regions islands = around_operators(plain);
-    if (!answer_.reason.empty()) return;
     for (WatchedRun run = watch(islands);; run = watch(islands)) {
       const auto bad = first_bad(run, baseline_run_);
       if (!bad) break;
-      const auto& call = run.calls[*bad];
-      if (call.region.empty() || contains(islands, call.region)) {
-        return give_up(call.name + (call.region.empty()
-                                        ? " turns finite values into infinite ones outside of all regions"
-                                        : " is not finite in region " + call.region + ", even in FP32"));
+      const Regions more = regions_behind(run, *bad, islands);
+      if (more.empty()) {
+        const auto& call = run.calls[*bad];
+        return search(call.name + (call.region.empty()
+                                       ? " turns finite values into infinite ones outside of all regions"
+                                       : " is not finite in region " + call.region + ", even in FP32"));
       }
-      islands.push_back(call.region);
+      islands.insert(islands.end(), more.begin(), more.end());
     }
     if (!heals(islands)) return search();
     minimise(prune(islands, judge()));
+  }
+
+  // The region of a bad call. If that one is an island, or there is none, those that made its operands: they
+  // may have underflowed there.
+  static Regions regions_behind(const WatchedRun& run, std::size_t bad, const Regions& islands) {
+    const auto is_new = [&](const TracedCall& call) {
+      return !call.region.empty() && !contains(islands, call.region);
+    };
+    if (is_new(run.calls[bad])) return {run.calls[bad].region};
+    Regions regions;
+    for (const std::size_t call : producers(run.calls, bad, is_new)) {
+      if (!contains(regions, run.calls[call].region)) regions.push_back(run.calls[call].region);
+    }
+    return regions;
   }
 
   // The regions around the smallest set of single operators.
@@ -112,24 +131,25 @@ class Search {
     for (const std::size_t number : set.calls) {
       const auto& call = plain.calls.at(number);
       calls.push_back({{"index", number}, {"name", call.name}, {"region", call.region}});
-      if (call.region.empty()) {
-        give_up(call.name + ", operator " + std::to_string(number) +
-                ", must run in FP32 and stands outside of all regions");
-      } else if (!contains(regions, call.region)) {
-        regions.push_back(call.region);
-      }
+      if (!call.region.empty() && !contains(regions, call.region)) regions.push_back(call.region);
     }
-    answer_.json["operators"] = {{"criterion", "outputs are finite where the FP32 baseline's are"},
-                                 {"set", std::move(calls)},
-                                 {"runs", set.runs}};
+    Json& json = answer_.json["operators"];
+    json = {{"criterion", "outputs are finite where the FP32 baseline's are"}, {"runs", set.runs}};
+    if (set.problem.empty()) {
+      json["set"] = std::move(calls);
+    } else {
+      json["absent"] = {{"set", set.problem}};
+    }
     return regions;
   }
 
-  void search() {
+  // `known`: what the chase found, for the reason.
+  void search(const std::string& known = "") {
     answer_.json["search"] = "delta debugging";
-    if (all_.empty()) return give_up("the model names no regions that could stay in FP32");
+    const std::string before = known.empty() ? "" : known + "; ";
+    if (all_.empty()) return give_up(before + "the model names no regions that could stay in FP32");
     if (!heals(all_)) {
-      return give_up("with all " + std::to_string(all_.size()) + " regions in FP32 it is still " +
+      return give_up(before + "with all " + std::to_string(all_.size()) + " regions in FP32 it is still " +
                      last_failure_);
     }
     minimise(delta_debug(all_, judge()));

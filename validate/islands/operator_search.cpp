@@ -1,6 +1,7 @@
 #include "validate/islands/operator_search.h"
 
 #include <algorithm>
+#include <set>
 
 #include "cases/execute.h"
 #include "validate/compare.h"
@@ -18,7 +19,13 @@ bool same_masks(const cases::Outputs& outputs, const cases::Outputs& baseline) {
   return true;
 }
 
+constexpr std::size_t kMostCalls = 32;  // of a set: each costs a run to find and one to leave out
+
 bool turns_nonfinite(const TracedCall& call) { return call.finite_inputs() && !call.finite_outputs(); }
+
+bool contains(const std::vector<std::size_t>& set, std::size_t call) {
+  return std::find(set.begin(), set.end(), call) != set.end();
+}
 
 }  // namespace
 
@@ -52,6 +59,22 @@ std::optional<std::size_t> first_bad(const WatchedRun& run, const WatchedRun& ba
   return {};
 }
 
+std::vector<std::size_t> producers(const std::vector<TracedCall>& calls, std::size_t number,
+                                   const std::function<bool(const TracedCall&)>& wanted) {
+  std::set<std::size_t> seen{number};
+  std::vector<std::size_t> found;
+  for (std::vector<std::size_t> open{number}; !open.empty();) {
+    const TracedCall& call = calls[open.back()];
+    open.pop_back();
+    for (const auto& input : call.inputs) {
+      const auto writer = input.ignored ? std::nullopt : input.last_writer;
+      if (!writer || !seen.insert(*writer).second) continue;
+      (wanted(calls[*writer]) ? found : open).push_back(*writer);
+    }
+  }
+  return found;
+}
+
 OperatorSet smallest_operator_set(const CaseSetup& setup, const precision::Precision& precision,
                                   const WatchedRun& baseline) {
   OperatorSet result;
@@ -59,13 +82,26 @@ OperatorSet smallest_operator_set(const CaseSetup& setup, const precision::Preci
     ++result.runs;
     return watched_run(setup.session, setup.definition, setup.original, precision, set);
   };
+  const WatchedRun plain = run({});
   std::vector<std::size_t> set;
-  for (;;) {
-    const WatchedRun tried = run(set);
-    if (same_masks(tried.outputs, baseline.outputs)) break;
+  for (WatchedRun tried = plain; !same_masks(tried.outputs, baseline.outputs); tried = run(set)) {
     const auto bad = first_bad(tried, baseline);
-    if (!bad || std::find(set.begin(), set.end(), *bad) != set.end()) return result;
-    set.push_back(*bad);
+    std::vector<std::size_t> more;
+    if (bad && !contains(set, *bad)) {
+      more = {*bad};
+    } else if (bad) {
+      // In `tried` a call in FP32 reads copies that no operator made.
+      more = producers(plain.calls, *bad,
+                       [&](const TracedCall& call) { return !call.view && !contains(set, call.index); });
+    }
+    if (more.empty() || set.size() + more.size() > kMostCalls) {
+      result.problem = !bad ? "no operator turns finite values into infinite ones or NaN"
+                            : "operator " + std::to_string(*bad) + ", " + tried.calls[*bad].name +
+                                  ", is not finite though it and " + std::to_string(set.size() - 1) +
+                                  " operators before it run in FP32";
+      return result;
+    }
+    set.insert(set.end(), more.begin(), more.end());
   }
   const Heals<std::size_t> heals = [&](const auto& smaller) {
     return same_masks(run(smaller).outputs, baseline.outputs);

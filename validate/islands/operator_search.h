@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "validate/case_setup.h"
@@ -24,13 +26,19 @@ WatchedRun watched_run(const Session& session, const cases::Case& definition, co
 // does not.
 std::optional<std::size_t> first_bad(const WatchedRun& run, const WatchedRun& baseline);
 
+// The nearest calls that `wanted` takes among those that made the operands of call `number`, looking past the
+// others.
+std::vector<std::size_t> producers(const std::vector<TracedCall>& calls, std::size_t number,
+                                   const std::function<bool(const TracedCall&)>& wanted);
+
 struct OperatorSet {
-  std::vector<std::size_t> calls;  // in order; empty: nothing heals
+  std::vector<std::size_t> calls;  // in order; empty: none was found
+  std::string problem;             // why none was found
   int runs = 0;
 };
 
-// Adds the first bad call until the outputs are finite wherever the baseline's are, then leaves out what is
-// not needed.
+// Adds the first bad call, or, where that one is bad in FP32 too, what made its operands (which may have
+// underflowed), until the outputs are finite wherever the baseline's are. Then leaves out what is not needed.
 OperatorSet smallest_operator_set(const CaseSetup& setup, const precision::Precision& precision,
                                   const WatchedRun& baseline);
 
