@@ -1,6 +1,7 @@
 #include "cases/schemas.h"
 
 #include <algorithm>
+#include <array>
 
 namespace ampgate::cases {
 
@@ -19,6 +20,20 @@ bool returns_alias(const c10::FunctionSchema& schema) {
 bool is_allocation(std::string_view name) {
   return name.starts_with("aten::empty") || name.starts_with("aten::new_empty") || name == "aten::resize_" ||
          name == "aten::set_";
+}
+
+bool takes_no_values(std::string_view name, std::size_t argument) {
+  constexpr std::array<std::string_view, 15> kOfFirst{
+      "zeros_like", "ones_like",         "full_like", "empty_like", "rand_like",
+      "randn_like", "randint_like",      "new_zeros", "new_ones",   "new_full",
+      "new_empty",  "new_empty_strided", "size",      "numel",      "dim"};
+  constexpr std::array<std::string_view, 5> kOfSecond{"expand_as", "view_as", "reshape_as", "type_as",
+                                                      "resize_as_"};
+  name.remove_prefix(std::min(name.size(), name.find("::") + 2));
+  const auto in = [name](const auto& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return argument == 0 ? in(kOfFirst) : argument == 1 && in(kOfSecond);
 }
 
 }  // namespace ampgate::cases

@@ -3,6 +3,7 @@
 
 #include <ATen/core/function_schema.h>
 
+#include <cstddef>
 #include <string_view>
 
 namespace ampgate::cases {
@@ -17,5 +18,8 @@ bool returns_alias(const c10::FunctionSchema& schema);
 
 // Memory that was allocated and not filled.
 bool is_allocation(std::string_view name);
+
+// Of this argument (by number) the operator takes sizes, type or device, and no values.
+bool takes_no_values(std::string_view name, std::size_t argument);
 
 }  // namespace ampgate::cases

@@ -16,6 +16,7 @@ namespace ampgate::validate {
 using cases::is_allocation;
 using cases::is_written;
 using cases::returns_alias;
+using cases::takes_no_values;
 
 // Defined tensors in `value`, in order; empty for anything else.
 std::vector<at::Tensor> tensors_in(const c10::IValue& value);

@@ -1,5 +1,7 @@
 #include "validate/explanation.h"
 
+#include <algorithm>
+
 namespace ampgate::validate {
 namespace {
 
@@ -31,6 +33,19 @@ void judge_operators(const Inspection& inspection, Judgement& judgement) {
   } else if (judgement.verdict == Verdict::kInaccurate) {
     judgement.reason += "; " + inspection.checks->sentence(inspection.calls);
   }
+}
+
+// An error may begin where a value that 16 bit could not hold was replaced.
+void tell_swallowed_before(const Inspection& inspection, const BadReport& report, Judgement& judgement) {
+  if (judgement.verdict != Verdict::kInaccurate || !inspection.checks) return;
+  const local::LocalResult* outside = inspection.checks->first_outside();
+  const auto precedes = [&](const BadOrigin& origin) {
+    return origin.call && !origin.in_baseline && (outside == nullptr || *origin.call < outside->call);
+  };
+  const auto found = std::find_if(report.swallowed.begin(), report.swallowed.end(), precedes);
+  if (found == report.swallowed.end()) return;
+  judgement.reason += std::string("; ") + (outside == nullptr ? "but" : "before it") +
+                      " a NaN or infinity was swallowed on the way: " + sentence(*found, inspection.calls);
 }
 
 void tell_bad_values(const Inspection& inspection, const BadReport& report, Judgement& judgement) {
@@ -80,6 +95,7 @@ Json explain(const Inspection& inspection, const Explained& trial, Judgement& ju
   }
   if (inspection.checks) {
     judge_operators(inspection, judgement);
+    tell_swallowed_before(inspection, report, judgement);
     json["local"] = inspection.checks->to_json(inspection.calls);
   }
   tell_bad_values(inspection, report, judgement);

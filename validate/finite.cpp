@@ -85,6 +85,7 @@ class Scanner {
         continue;
       }
       if (scan_.first < 0) scan_.first = number + i;
+      if (bits[i * stride] == Bits{-1} && scan_.unwritten++ == 0) scan_.first_unwritten = number + i;
       ++(magnitude == Type::kInfinity ? scan_.infinities : scan_.nans);
     }
   }

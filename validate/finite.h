@@ -14,6 +14,9 @@ struct FiniteScan {
   std::int64_t infinities = 0;
   std::int64_t first = -1;  // the first NaN or infinity in logical order (elements.h: position_of); -1: none
   double largest = 0.0;     // largest finite magnitude; 0 where there is none
+  // All bits set, a NaN that no arithmetic makes: memory that was filled so beforehand and never written.
+  std::int64_t unwritten = 0;
+  std::int64_t first_unwritten = -1;  // as `first`
 
   bool finite() const { return nans + infinities == 0; }
 };

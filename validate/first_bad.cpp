@@ -20,14 +20,13 @@ struct Path {
   std::set<std::string> sources;
 };
 
-Path path_to(const BadSearch& search) {
+Path path_to(const std::vector<TracedCall>& calls, std::vector<std::size_t> open) {
   Path path;
-  std::vector<std::size_t> open = search.reached;
   while (!open.empty()) {
     const std::size_t index = open.back();
     open.pop_back();
     if (!path.calls.insert(index).second) continue;
-    for (const auto& input : search.calls[index].inputs) {
+    for (const auto& input : calls[index].inputs) {
       if (input.ignored || input.values.finite()) continue;
       if (input.bad_writers.empty()) path.sources.insert(input.source);
       open.insert(open.end(), input.bad_writers.begin(), input.bad_writers.end());
@@ -83,7 +82,16 @@ bool is_mask(const BadSearch& search, const BadOrigin& origin) {
 
 bool only_negative_infinity(const BadValue& value) { return value.actual == -INFINITY; }
 
+bool unwritten(const TracedTensor& tensor) { return tensor.values.unwritten > 0; }
+
+bool gives_floating(const TracedCall& call) {
+  return std::any_of(call.outputs.begin(), call.outputs.end(),
+                     [](const TracedTensor& output) { return c10::isFloatingType(output.type); });
+}
+
+// A test (isfinite) or an index takes part of the value only: it swallows what nothing else does.
 std::optional<std::size_t> swallower(const BadSearch& search, std::size_t origin) {
+  std::optional<std::size_t> tested;
   std::set<std::size_t> carriers{origin};
   for (std::size_t i = origin + 1; i < search.calls.size(); ++i) {
     const TracedCall& call = search.calls[i];
@@ -93,10 +101,15 @@ std::optional<std::size_t> swallower(const BadSearch& search, std::size_t origin
                          [&](std::size_t writer) { return carriers.contains(writer); });
     });
     if (!reads || call.view) continue;
-    if (call.finite_outputs()) return i;
-    carriers.insert(i);
+    if (!call.finite_outputs()) {
+      carriers.insert(i);
+    } else if (gives_floating(call)) {
+      return i;
+    } else if (!tested) {
+      tested = i;
+    }
   }
-  return {};
+  return tested;
 }
 
 // A bad value that no operator made and no tensor of the case held.
@@ -108,23 +121,41 @@ BadOrigin unknown_source() {
   return {BadClass::kInput, {}, "?", std::move(value)};
 }
 
+BadOrigin given(const TracedCall& call, std::string why) {
+  BadValue value{};
+  value.reason = BadReason::kInvalid;
+  value.text = std::move(why);
+  value.actual = call.nan_in_outputs() ? NAN : INFINITY;
+  value.inputs.resize(call.inputs.size());
+  value.outputs.resize(call.outputs.size());
+  return {BadClass::kIntermediate, call.index, {}, std::move(value)};
+}
+
 // For a run that gives back what nobody computed: unfilled memory or a constant.
 std::optional<BadOrigin> given_value(const BadSearch& search, const Path& path) {
+  constexpr const char* kNeverFilled = "memory that was allocated here was never filled";
+  const auto unfilled = unfilled_memory(search.calls, search.reached);
+  if (unfilled && search.calls[unfilled->left_by].allocation) {
+    BadOrigin origin = given(search.calls[unfilled->left_by], kNeverFilled);
+    origin.read_by = unfilled->read_by;
+    return origin;
+  }
   for (const std::size_t index : path.calls) {
     const TracedCall& call = search.calls[index];
     const bool constant = !call.finite_scalars && call.finite_outputs() == false;
     if (!call.allocation && !constant) continue;
-    BadValue value{};
-    value.reason = BadReason::kInvalid;
-    value.text = call.allocation ? "memory that was allocated here was never filled"
-                                 : "the caller gave this value as a constant";
-    value.actual = call.nan_in_outputs() ? NAN : INFINITY;
-    value.inputs.resize(call.inputs.size());
-    value.outputs.resize(call.outputs.size());
-    return BadOrigin{BadClass::kIntermediate, index, {}, std::move(value)};
+    return given(call, call.allocation ? kNeverFilled : "the caller gave this value as a constant");
   }
   return {};
 }
+
+// "operator 4, aten::linear in region 'up'"
+std::string name_with_place(const TracedCall& call) {
+  return "operator " + std::to_string(call.index) + ", " + call.name +
+         (call.region.empty() ? "" : " in region '" + call.region + "'");
+}
+
+Json call_json(const TracedCall& call) { return {{"index", call.index}, {"operator", call.name}}; }
 
 Json optional_number(const std::optional<double>& value) { return value ? results::number(*value) : Json(); }
 
@@ -157,7 +188,7 @@ std::string_view name_of(BadClass cls) {
 }
 
 BadReport find_bad_values(const BadSearch& search) {
-  const Path path = path_to(search);
+  const Path path = path_to(search.calls, search.reached);
   const std::set<std::size_t> losses = loss_calls(search.calls);
   std::vector<BadOrigin> reaching;
   BadReport report;
@@ -197,6 +228,34 @@ BadReport find_bad_values(const BadSearch& search) {
   return report;
 }
 
+std::optional<UnfilledMemory> unfilled_memory(const std::vector<TracedCall>& calls,
+                                              const std::vector<std::size_t>& reached) {
+  const auto first_leaver = [&](const std::vector<std::size_t>& writers) -> std::optional<std::size_t> {
+    const auto found = std::find_if(writers.begin(), writers.end(), [&](std::size_t writer) {
+      return calls[writer].allocation ||
+             std::any_of(calls[writer].outputs.begin(), calls[writer].outputs.end(), unwritten);
+    });
+    return found == writers.end() ? std::nullopt : std::optional(*found);
+  };
+  for (const std::size_t index : path_to(calls, reached).calls) {
+    for (const auto& input : calls[index].inputs) {
+      if (input.ignored || !unwritten(input)) continue;
+      const auto left_by = first_leaver(input.bad_writers);
+      return left_by ? std::optional(UnfilledMemory{*left_by, index}) : std::nullopt;
+    }
+  }
+  const auto left_by = first_leaver(reached);
+  return left_by ? std::optional(UnfilledMemory{*left_by, {}}) : std::nullopt;
+}
+
+std::string sentence(const UnfilledMemory& memory, const std::vector<TracedCall>& calls) {
+  const TracedCall& left_by = calls[memory.left_by];
+  std::string result = name_with_place(left_by) +
+                       (left_by.allocation ? ", allocated it" : ", did not write all of its result");
+  if (memory.read_by) result += ", and " + name_with_place(calls[*memory.read_by]) + ", computed with it";
+  return result;
+}
+
 std::string sentence(const BadOrigin& origin, const std::vector<TracedCall>& calls) {
   const std::string cls(name_of(origin.cls));
   if (!origin.call) {
@@ -204,10 +263,11 @@ std::string sentence(const BadOrigin& origin, const std::vector<TracedCall>& cal
            text(origin.value.actual) + "; " + origin.value.text;
   }
   const TracedCall& call = calls[*origin.call];
-  std::string result = "operator " + std::to_string(call.index) + ", " + call.name;
-  if (!call.region.empty()) result += " in region '" + call.region + "'";
-  result += " (" + cls + "): " + call.outputs[origin.value.output].name + text(origin.value.position) +
-            " is " + text(origin.value.actual) + "; " + origin.value.text;
+  std::string result = name_with_place(call) + " (" + cls + "): " + call.outputs[origin.value.output].name;
+  if (!origin.value.position.empty()) result += text(origin.value.position);
+  result += " is " + text(origin.value.actual) + "; " + origin.value.text;
+  if (origin.read_by) result += ", and " + name_with_place(calls[*origin.read_by]) + ", computed with it";
+  if (origin.swallowed_by) result += "; swallowed by " + name_with_place(calls[*origin.swallowed_by]);
   return result;
 }
 
@@ -232,9 +292,8 @@ Json to_json(const BadOrigin& origin, const std::vector<TracedCall>& calls) {
   json["outputs"] = tensors_json(call.outputs, value.outputs);
   json["in_baseline"] = origin.in_baseline;
   if (call.forward) json["forward_index"] = *call.forward;
-  if (origin.swallowed_by) {
-    json["swallowed_by"] = {{"index", *origin.swallowed_by}, {"operator", calls[*origin.swallowed_by].name}};
-  }
+  if (origin.swallowed_by) json["swallowed_by"] = call_json(calls[*origin.swallowed_by]);
+  if (origin.read_by) json["read_by"] = call_json(calls[*origin.read_by]);
   return json;
 }
 

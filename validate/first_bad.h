@@ -23,6 +23,7 @@ struct BadOrigin {
   BadValue value;
   bool in_baseline = false;                   // the FP32 baseline makes it at the same call
   std::optional<std::size_t> swallowed_by{};  // the call that read it and gave finite results
+  std::optional<std::size_t> read_by{};       // of memory that nobody filled: the call that computed with it
 };
 
 // What a run made, by call, gathered while it was traced.
@@ -46,6 +47,19 @@ struct BadReport {
 };
 
 BadReport find_bad_values(const BadSearch& search);
+
+// Memory that was not filled, on its way into the outputs of a run on memory full of NaN.
+struct UnfilledMemory {
+  std::size_t left_by;                 // the call that allocated it, or whose kernel did not write all
+  std::optional<std::size_t> read_by;  // the first call that computed with it; none: it is the output's own
+};
+
+// None where the calls do not show it. `reached` as in BadSearch.
+std::optional<UnfilledMemory> unfilled_memory(const std::vector<TracedCall>& calls,
+                                              const std::vector<std::size_t>& reached);
+// "operator 0, aten::empty_like, allocated it, and operator 7, aten::linear in region 'mid', computed with
+// it"
+std::string sentence(const UnfilledMemory& memory, const std::vector<TracedCall>& calls);
 
 // "operator 4, aten::linear in region 'up' (intermediate): out[0, 3] is inf; overflow: ..."
 std::string sentence(const BadOrigin& origin, const std::vector<TracedCall>& calls);

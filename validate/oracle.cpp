@@ -5,14 +5,28 @@
 
 #include <string>
 
+#include "backends/poison_allocator.h"
 #include "precision/formats.h"
 #include "validate/case_fault.h"
+#include "validate/unwritten.h"
 
 namespace ampgate::validate {
 namespace {
 
 bool overflowed(const at::Tensor& before, const at::Tensor& after) {
   return at::logical_and(at::isfinite(before), at::isinf(after)).any().item<bool>();
+}
+
+// The run's own tensors: an operator may write into its weights (embedding with max_norm does).
+cases::State copy_of(cases::State state) {
+  for (auto& entry : state.tensors) entry.tensor = entry.tensor.clone();
+  return state;
+}
+
+// What the run does not write is NaN, never what the memory happened to hold.
+cases::Outputs run_poisoned(const cases::Case& definition, cases::State& state) {
+  const backends::PoisonScope poisoned;
+  return (definition.reference_run != nullptr ? definition.reference_run : definition.run)(state);
 }
 
 }  // namespace
@@ -40,11 +54,8 @@ RoundedInputs rounded_inputs(const cases::Case& definition, const cases::State& 
 
 cases::Outputs oracle(const cases::Case& definition, const cases::State& fp64) {
   const at::NoGradGuard no_grad;
-  // The run gets its own tensors: an operator may write into its weights (embedding with max_norm does).
-  cases::State state = fp64;
-  for (auto& entry : state.tensors) entry.tensor = entry.tensor.clone();
-  cases::Outputs outputs =
-      (definition.reference_run != nullptr ? definition.reference_run : definition.run)(state);
+  cases::State state = copy_of(fp64);
+  cases::Outputs outputs = run_poisoned(definition, state);
   if (outputs.size() != definition.outputs.size()) {
     throw CaseFault("in FP64 it returns " + std::to_string(outputs.size()) + " outputs and names " +
                     std::to_string(definition.outputs.size()));
@@ -60,6 +71,28 @@ cases::Outputs oracle(const cases::Case& definition, const cases::State& fp64) {
     outputs[i] = outputs[i].contiguous();
   }
   return outputs;
+}
+
+void check_written(const cases::Case& definition, const cases::State& fp64, const cases::Outputs& oracle,
+                   const std::string& part) {
+  const UnwrittenElements unwritten = unwritten_elements(oracle);
+  if (unwritten.count == 0) return;
+  const at::NoGradGuard no_grad;
+  Tracer tracer;
+  cases::State state = copy_of(fp64);
+  cases::Outputs outputs;
+  {
+    const InterceptScope intercept(tracer);
+    outputs = run_poisoned(definition, state);
+  }
+  std::vector<std::size_t> reached;
+  for (const at::Tensor& output : outputs) {
+    const auto writers = tracer.bad_writers(output);
+    reached.insert(reached.end(), writers.begin(), writers.end());
+  }
+  const auto memory = unfilled_memory(tracer.calls(), reached);
+  throw CaseFault("in FP64 " + sentence(unwritten, memory, definition, outputs) + part +
+                  (memory ? ": " + sentence(*memory, tracer.calls()) : ""));
 }
 
 c10::ScalarType judged_type(const cases::Outputs& outputs, std::size_t output) {

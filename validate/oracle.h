@@ -27,9 +27,14 @@ RoundedInputs rounded_inputs(const cases::Case& definition, const cases::State& 
                              c10::ScalarType output_type);
 
 // Outputs of `reference_run`, else `run`, in FP64 without autograd or autocast. `fp64` is not changed.
-// Integer and bool outputs stay what they are. Throws CaseFault when an output is undefined or of another
+// Integer and bool outputs stay what they are; memory that the run never writes is NaN. Throws CaseFault when an output is undefined or of another
 // type, or their number is not the case's.
 cases::Outputs oracle(const cases::Case& definition, const cases::State& fp64);
+
+// Throws CaseFault when elements of `oracle`, which is that of `fp64`, depend on memory that the case never
+// writes: nothing can be judged by them. `part`: of which elements, for the reason.
+void check_written(const cases::Case& definition, const cases::State& fp64, const cases::Outputs& oracle,
+                   const std::string& part);
 
 // The type of output `output`, or for an integer or bool one that of the first floating output: what the
 // operator rounded its inputs to does not show in integers. FP32 when there is none.

@@ -24,6 +24,8 @@ const Reference& References::get(const cases::State& prepared, const precision::
 
   Reference reference{sample, std::move(inputs), {}, {}};
   reference.oracle = oracle(definition_, reference.inputs.state);
+  check_written(definition_, reference.inputs.state, reference.oracle,
+                sample.whole() ? "" : " (of those in the sample)");
   if (has_bound(facts_.bound.family)) {
     const auto evaluate = [this](const cases::State& state) { return oracle(definition_, state); };
     const BoundContext context{"case " + definition_.name, evaluate,     facts_.bound, reference.inputs.state,

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "validate/compare.h"
-#include "validate/elements.h"
 #include "validate/sample.h"
 #include "validate/text.h"
 
@@ -12,8 +11,8 @@ namespace {
 
 using results::Json;
 
-void take(const Session& session, const cases::Case& definition, const TrialRun& run,
-          const cases::Outputs& outputs, const Criterion& criterion, Repetition& repetition) {
+void take(const Session& session, const TrialRun& run, const cases::Outputs& outputs,
+          const Criterion& criterion, Repetition& repetition) {
   ++repetition.repeats;
   const Spread spread = spread_of(run.outputs, outputs);
   if (spread.differing == 0) return;
@@ -23,13 +22,6 @@ void take(const Session& session, const cases::Case& definition, const TrialRun&
       std::max(repetition.spread.max_abs_difference, spread.max_abs_difference);
   repetition.spread.max_ulp = std::max(repetition.spread.max_ulp, spread.max_ulp);
   repetition.spread.elements = spread.elements;
-  if (spread.unwritten > 0 && repetition.unwritten.empty()) {
-    const auto& output = run.outputs[spread.unwritten_output];
-    repetition.unwritten =
-        std::to_string(spread.unwritten) + " of " + std::to_string(spread.elements) +
-        " elements are never written, the first of them " + definition.outputs[spread.unwritten_output] +
-        text(position_of(spread.first_unwritten, output.sizes())) + ": they hold what the memory held before";
-  }
   const Judgement judged = criterion.judge(outputs);
   repetition.worst_margin = std::max(repetition.worst_margin, judged.margin);
   if (repetition.outside.empty() && !results::opens_gate(judged.verdict, session.rules.suspect_opens_gate)) {
@@ -61,9 +53,10 @@ Repetition repeat(const Session& session, const cases::Case& definition,
                   const precision::Precision& precision, const TrialRun& run, const Observation& observation,
                   const Criterion& criterion) {
   Repetition repetition;
-  take(session, definition, run, observation.repeated, criterion, repetition);
+  repetition.unwritten = unwritten_elements(observation.repeated);
+  take(session, run, observation.repeated, criterion, repetition);
   while (repetition.repeats < session.rules.repeats) {
-    take(session, definition, run, run_again(session, definition, run, precision), criterion, repetition);
+    take(session, run, run_again(session, definition, run, precision), criterion, repetition);
   }
   return repetition;
 }

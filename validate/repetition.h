@@ -10,16 +10,17 @@
 #include "validate/session.h"
 #include "validate/spread.h"
 #include "validate/trial_run.h"
+#include "validate/unwritten.h"
 
 namespace ampgate::validate {
 
 struct Repetition {
-  int repeats = 0;            // runs beside the deciding one
-  int differing = 0;          // of them, by their output's bits
-  Spread spread{};            // the largest of each number over them
-  double worst_margin = 0.0;  // by the criterion, of those that differed
-  std::string outside{};      // why the criterion refused one of them; empty: it refused none
-  std::string unwritten{};    // which elements the call never writes; empty: it writes all
+  int repeats = 0;                // runs beside the deciding one
+  int differing = 0;              // of them, by their output's bits
+  Spread spread{};                // the largest of each number over them
+  double worst_margin = 0.0;      // by the criterion, of those that differed
+  std::string outside{};          // why the criterion refused one of them; empty: it refused none
+  UnwrittenElements unwritten{};  // of the run on poisoned memory
 };
 
 // The repetition that `observation` holds, which ran on poisoned memory, and as many more as rules.repeats

@@ -39,14 +39,9 @@ void block_spread(const Elements& first, const Elements& other, const precision:
   const auto* b = static_cast<const char*>(other.raw(start, count, other_buffer.data()));
   if (std::memcmp(a, b, width * static_cast<std::size_t>(count)) == 0) return;
 
-  std::array<char, sizeof(double)> poison;
-  poison.fill(static_cast<char>(0xFF));
   std::vector<std::int64_t> differing;
   for (std::int64_t i = 0; i < count; ++i, a += width, b += width) {
-    if (std::memcmp(a, b, width) == 0) continue;
-    differing.push_back(i);
-    if (std::memcmp(b, poison.data(), width) != 0) continue;
-    if (spread.unwritten++ == 0) spread.first_unwritten = start + i;
+    if (std::memcmp(a, b, width) != 0) differing.push_back(i);
   }
   spread.differing += std::ssize(differing);
   const double* const x = first.read(start, count, first_buffer.data());
@@ -80,15 +75,10 @@ Spread tensor_spread(const at::Tensor& first, const at::Tensor& other) {
 }  // namespace
 
 void Spread::merge(const Spread& other) {
-  if (first_unwritten < 0 && other.first_unwritten >= 0) {
-    first_unwritten = other.first_unwritten;
-    unwritten_output = other.unwritten_output;
-  }
   elements = std::max(elements, other.elements);
   differing += other.differing;
   max_abs_difference = std::max(max_abs_difference, other.max_abs_difference);
   max_ulp = std::max(max_ulp, other.max_ulp);
-  unwritten += other.unwritten;
 }
 
 Spread spread_of(const cases::Outputs& first, const cases::Outputs& other) {
@@ -100,9 +90,7 @@ Spread spread_of(const cases::Outputs& first, const cases::Outputs& other) {
       total.merge({.differing = first[i].numel(), .max_abs_difference = kInfinity});
       continue;
     }
-    Spread spread = tensor_spread(first[i], other[i]);
-    spread.unwritten_output = i;
-    total.merge(spread);
+    total.merge(tensor_spread(first[i], other[i]));
   }
   total.elements = elements;
   return total;

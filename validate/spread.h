@@ -14,10 +14,6 @@ struct Spread {
   std::int64_t differing = 0;       // bit for bit
   double max_abs_difference = 0.0;  // infinite where only one is NaN or infinite
   std::int64_t max_ulp = 0;         // where both are finite
-  std::int64_t unwritten =
-      0;  // all bits are set in `other` alone: memory that was poisoned and never written
-  std::int64_t first_unwritten = -1;  // in logical order, of the first output that has one
-  std::size_t unwritten_output = 0;
 
   void merge(const Spread& other);
 };

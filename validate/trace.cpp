@@ -115,7 +115,8 @@ void Tracer::trace_inputs(const c10::FunctionSchema& schema, const Stack& argume
     for (std::size_t k = 0; k < tensors.size(); ++k) {
       const std::string place = arguments[i].isList() ? "[" + std::to_string(k) + "]" : "";
       call.inputs.push_back(traced(argument.name() + place, tensors[k], tensors[k].scalar_type()));
-      call.inputs.back().ignored = argument.is_out() || (i == 0 && overwrites(call.name));
+      call.inputs.back().ignored =
+          argument.is_out() || (i == 0 && overwrites(call.name)) || takes_no_values(call.name, i);
     }
   }
 }

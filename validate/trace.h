@@ -30,7 +30,7 @@ struct TracedTensor {
   std::vector<std::size_t> bad_writers;
   std::optional<std::size_t> last_writer;
   std::string source;    // the tensor of the case whose memory this is; empty for results of the run
-  bool ignored = false;  // an input whose values the operator does not read: out=, copy_'s self
+  bool ignored = false;  // an input whose values the operator does not read: out=, copy_'s self, zeros_like's
 };
 
 struct TracedCall {

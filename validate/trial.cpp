@@ -84,7 +84,14 @@ void judge_vacuity(const Vacuity& vacuity, Judgement& judgement) {
 
 void judge_repetition(const CaseSetup& setup, const Repetition& repetition, const Observation& observation,
                       Judgement& judgement) {
-  if (!repetition.unwritten.empty()) judgement.worsen(Verdict::kNonfinite, repetition.unwritten);
+  if (repetition.unwritten.count > 0) {
+    const Inspection& inspection = observation.inspection;
+    std::string why = sentence(repetition.unwritten, unfilled_memory(inspection.calls, inspection.reached),
+                               setup.definition, observation.repeated);
+    judgement.worsen(Verdict::kNonfinite, why);
+    // It explains the NaN that the deciding run found in such memory.
+    if (judgement.verdict == Verdict::kNonfinite) judgement.reason = std::move(why);
+  }
   if (!repetition.outside.empty() &&
       results::opens_gate(judgement.verdict, setup.session.rules.suspect_opens_gate)) {
     judgement.worsen(

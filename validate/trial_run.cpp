@@ -1,6 +1,6 @@
 #include "validate/trial_run.h"
 
-#include <optional>
+#include <memory>
 
 #include "backends/digest.h"
 #include "backends/poison_allocator.h"
@@ -24,6 +24,10 @@ cases::Outputs execute(const Session& session, const cases::Case& definition, ca
   session.backend.synchronize();
   check_returned(definition, outputs, session.backend.device(), like);
   return outputs;
+}
+
+std::unique_ptr<backends::PoisonScope> poisoned_memory(const Session& session) {
+  return session.backend.device().is_cpu() ? std::make_unique<backends::PoisonScope>() : nullptr;
 }
 
 std::vector<std::string> digests_of(const cases::State& state) {
@@ -90,8 +94,7 @@ Observation observe(const Session& session, const cases::Case& definition, const
   cases::State state = state_for(run);
   poison_free_blocks(run.outputs, session.backend.device());
   {
-    std::optional<backends::PoisonScope> poisoned;
-    if (session.backend.device().is_cpu()) poisoned.emplace();
+    const auto poisoned = poisoned_memory(session);
     observation.repeated = execute(session, definition, state, precision, run.outputs);
   }
 
@@ -100,6 +103,8 @@ Observation observe(const Session& session, const cases::Case& definition, const
   Inspector inspector(session.rules, state, definition.model, definition.model ? &calls : nullptr);
   cases::Outputs observed;
   {
+    // Poisoned as well: the trace shows where memory that nobody wrote comes from.
+    const auto poisoned = poisoned_memory(session);
     const InterceptScope intercept(inspector.tracer());
     observed = execute(session, definition, state, precision, run.outputs);
   }

@@ -115,6 +115,26 @@ TEST(CaseRun, OverflowOnOrdinaryInputsIsNonfiniteThoughTheKernelIsRight) {
       << body.at("reason");
 }
 
+// FP16 alone overflows and hides it: every operator is right for what it was given.
+TEST(CaseRun, SwallowedOverflowIsSaidInTheReason) {
+  cases::Case definition = matmul_case([](State& state) -> Outputs {
+    const at::Tensor y = at::matmul(state[0], state[1]) * 20000;
+    return {at::where(at::isfinite(y), y / 20000, at::zeros_like(y))};
+  });
+  definition.facts = [](const cases::Shape&) -> cases::Facts { return {}; };
+  definition.model = true;
+  const Json body = judge(definition, "cast-fp16");
+  EXPECT_EQ(body.at("verdict"), "inaccurate") << body.at("reason");
+  const auto reason = body.at("reason").get<std::string>();
+  EXPECT_NE(reason.find("a NaN or infinity was swallowed on the way: operator 1, aten::mul"),
+            std::string::npos)
+      << reason;
+  EXPECT_NE(reason.find("is beyond FP16's largest finite value 65504; swallowed by operator"),
+            std::string::npos)
+      << reason;
+  EXPECT_NE(reason.find(", aten::where"), std::string::npos) << reason;
+}
+
 // Phase 2 can check again what no bound is known for.
 TEST(CaseRun, UnknownFamiliesLeaveChecks) {
   cases::Case definition = matmul_case(right);

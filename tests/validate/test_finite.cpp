@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
 
 #include "validate/finite.h"
@@ -10,6 +11,23 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// A NaN of all bits is counted apart, the one that arithmetic makes is not.
+TEST(Finite, MemoryThatWasNeverWritten) {
+  for (const auto type : {at::kHalf, at::kBFloat16, at::kFloat, at::kDouble}) {
+    at::Tensor x = at::zeros({4, 300}, type);
+    x[0][7] = kNan;
+    std::memset(x[2][5].data_ptr(), 0xFF, x.element_size());
+    std::memset(x[3][299].data_ptr(), 0xFF, x.element_size());
+    const FiniteScan scan = scan_finite(x);
+    EXPECT_EQ(scan.nans, 3);
+    EXPECT_EQ(scan.unwritten, 2) << type;
+    EXPECT_EQ(scan.first_unwritten, 605);
+    EXPECT_EQ(scan_finite(x.t()).first_unwritten, 5 * 4 + 2);
+    EXPECT_EQ(scan_finite(x[2].sub(x[2])).nans, 1);
+  }
+  EXPECT_EQ(scan_finite(at::full({3}, -1, at::kLong)).unwritten, 0);
+}
 
 class FiniteOfType : public testing::TestWithParam<c10::ScalarType> {};
 

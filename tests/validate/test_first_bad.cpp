@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "backends/poison_allocator.h"
 #include "precision/autocast.h"
 #include "precision/region.h"
 #include "validate/first_bad.h"
@@ -231,6 +232,55 @@ TEST(FirstBad, SwallowedValuesAreFoundThoughTheOutputIsFinite) {
   EXPECT_FALSE(found.report.first);
   ASSERT_EQ(found.report.swallowed.size(), 1U);
   EXPECT_EQ(found.calls[found.report.swallowed[0].swallowed_by.value()].name, "aten::where");
+}
+
+TEST(FirstBad, WhatTakesOnlySizesSwallowsNothing) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor big = half({60000, 1});
+  const Found found = find([&]() -> std::vector<at::Tensor> {
+    const at::Tensor y = big.mul(2);
+    const at::Tensor zeros = at::zeros_like(y) + y.new_full({2}, 0.0);
+    return {at::where(at::isfinite(y), y.expand_as(zeros).div(2), zeros)};
+  });
+  EXPECT_FALSE(found.report.first);
+  ASSERT_EQ(found.report.swallowed.size(), 1U);
+  EXPECT_EQ(found.calls[*found.report.swallowed[0].call].name, "aten::mul");
+  EXPECT_EQ(found.calls[found.report.swallowed[0].swallowed_by.value()].name, "aten::where");
+  EXPECT_NE(sentence(found.report.swallowed[0], found.calls).find("; swallowed by operator"),
+            std::string::npos);
+}
+
+// What nothing else takes up ends in the index.
+TEST(FirstBad, AnIndexSwallowsWhatNothingElseReads) {
+  const at::NoGradGuard no_grad;
+  const Found found = find([&]() -> std::vector<at::Tensor> {
+    return {half({60000, 1}).mul(2).sub(1).argmax()};
+  });
+  ASSERT_EQ(found.report.swallowed.size(), 1U);
+  EXPECT_EQ(found.calls[found.report.swallowed[0].swallowed_by.value()].name, "aten::argmax");
+}
+
+TEST(FirstBad, UnfilledMemoryIsNamedWithItsFirstReader) {
+  const at::NoGradGuard no_grad;
+  const backends::PoisonScope poisoned;
+  const auto partly = [](const at::Tensor& whole) {
+    at::Tensor out = at::empty_like(whole);
+    out.narrow(0, 0, 3).copy_(whole.narrow(0, 0, 3));
+    return out;
+  };
+  const at::Tensor x = at::ones({4});
+  const Found computed = find([&]() -> std::vector<at::Tensor> {
+    at::empty({4});  // not in use
+    const at::Tensor filled = at::empty({4}).fill_(2.0);
+    return {at::relu(partly(filled.mul(x)).mul(2))};
+  });
+  ASSERT_TRUE(computed.report.first);
+  EXPECT_EQ(computed.first_call().name, "aten::empty_like") << computed.text();
+  EXPECT_EQ(computed.calls[computed.report.first->read_by.value()].name, "aten::mul") << computed.text();
+  const Found own = find([&]() -> std::vector<at::Tensor> { return {partly(x)}; });
+  ASSERT_TRUE(own.report.first);
+  EXPECT_EQ(own.first_call().name, "aten::empty_like");
+  EXPECT_FALSE(own.report.first->read_by);
 }
 
 TEST(FirstBad, MasksAreNoBadValues) {

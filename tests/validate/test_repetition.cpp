@@ -9,6 +9,7 @@
 #include "validate/case_run.h"
 #include "validate/process_spread.h"
 #include "validate/spread.h"
+#include "validate/unwritten.h"
 
 namespace ampgate::validate {
 namespace {
@@ -30,7 +31,7 @@ Json judge(const cases::Case& definition, const results::Rules& rules = {}) {
 // A copy that leaves the last `unwritten` elements as they come.
 at::Tensor partial_copy(const at::Tensor& x, std::int64_t unwritten) {
   at::Tensor out = at::empty_like(x);
-  const std::int64_t written = x.numel() - unwritten;
+  const std::int64_t written = std::max<std::int64_t>(x.numel() - unwritten, 0);
   out.view(-1).narrow(0, 0, written).copy_(x.view(-1).narrow(0, 0, written));
   return out;
 }
@@ -51,9 +52,12 @@ TEST(Poison, ElementsLeftUnwrittenAreFoundInOutputsOfEverySize) {
         out = partial_copy(x, unwritten);
       }
       const Spread spread = spread_of({x}, {out});
-      EXPECT_EQ(spread.unwritten, unwritten) << elements;
-      EXPECT_EQ(spread.first_unwritten, elements - unwritten);
-      EXPECT_EQ(spread.differing, unwritten);
+      EXPECT_EQ(spread.differing, unwritten) << elements;
+      const UnwrittenElements found = unwritten_elements({x, out});
+      EXPECT_EQ(found.count, unwritten);
+      EXPECT_EQ(found.elements, 2 * elements);
+      EXPECT_EQ(found.output, 1U);
+      EXPECT_EQ(found.first, elements - unwritten);
     }
   }
 }
@@ -88,6 +92,58 @@ TEST(Repetition, ElementThatIsNeverWrittenIsNamed) {
   EXPECT_NE(reason.find("1 of 768 elements are never written, the first of them out[31, 23]"),
             std::string::npos)
       << reason;
+}
+
+std::string reason_of(const Json& body) { return body.at("reason"); }
+
+void expect_words(const Json& body, const std::vector<std::string>& words) {
+  for (const auto& word : words) EXPECT_NE(reason_of(body).find(word), std::string::npos) << reason_of(body);
+}
+
+// The memory may hold the poison in the deciding run already: NaN in both runs is no difference.
+TEST(Repetition, ElementThatIsNeverWrittenIsNamedWhateverTheDecidingRunFoundThere) {
+  const Json body = judge(matmul_case([](State& state) -> Outputs {
+    at::Tensor right = at::matmul(state[0], state[1]);
+    return {is_oracle(state) ? right : partial_copy(right, 1)};
+  }));
+  EXPECT_EQ(body.at("verdict"), "nonfinite");
+  expect_words(body, {"1 of 768 elements are never written, the first of them out[31, 23]",
+                      "operator 1, aten::empty_like"});
+  const Json& first = body.at("explanation").at("first_bad");
+  EXPECT_EQ(first.at("operator"), "aten::empty_like");
+  EXPECT_FALSE(first.contains("read_by"));
+}
+
+TEST(Repetition, CaseThatLeavesElementsUnwrittenInFp64IsAtFault) {
+  const Json body = judge(
+      matmul_case([](State& state) -> Outputs { return {partial_copy(at::matmul(state[0], state[1]), 2)}; }));
+  EXPECT_EQ(body.at("verdict"), "baseline-invalid");
+  expect_words(body,
+               {"the case itself is at fault: in FP64 2 of 768 elements are never written, the first of "
+                "them out[31, 22]: operator 1, aten::empty_like, allocated it"});
+}
+
+// The outputs are written, from memory that is not.
+template <bool kInOracle>
+Outputs unwritten_intermediate(State& state) {
+  at::Tensor left = state[0].clone();
+  if (kInOracle || !is_oracle(state)) left = partial_copy(left, 1);
+  return {at::matmul(left, state[1])};
+}
+
+TEST(Repetition, OutputThatDependsOnUnwrittenMemorySaysSo) {
+  const Json body = judge(matmul_case(unwritten_intermediate<false>));
+  EXPECT_EQ(body.at("verdict"), "nonfinite");
+  expect_words(body,
+               {"24 of 768 elements depend on memory that was never written, the first of them out[31, 0]",
+                "operator 1, aten::empty_like", "aten::matmul, computed with it"});
+  const Json& first = body.at("explanation").at("first_bad");
+  EXPECT_EQ(first.at("operator"), "aten::empty_like");
+  EXPECT_EQ(first.at("read_by").at("operator"), "aten::matmul");
+  const Json faulty = judge(matmul_case(unwritten_intermediate<true>));
+  EXPECT_EQ(faulty.at("verdict"), "baseline-invalid");
+  expect_words(faulty, {"in FP64 24 of 768 elements depend on memory that was never written",
+                        "aten::empty_like, allocated it, and operator", "aten::matmul, computed with it"});
 }
 
 // One ULP at [0, 0] in call number `at`, or far more.
