@@ -4,6 +4,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/normal.h>
 #include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/function.h>
 
 #include <algorithm>
 #include <array>
@@ -62,7 +63,7 @@ class Replayer : public Interceptor {
 
   void call(const c10::OperatorHandle& op, torch::jit::Stack& stack) override {
     const auto& schema = op.schema();
-    if (next_ == calls_.size() || calls_[next_].name != schema.name()) throw values_decide(schema.name());
+    if (next_ == calls_.size() || calls_[next_].name != schema.name()) throw departed(schema.name());
     static const RecordedCall kExactCall{};
     const RecordedCall* partner = calls_[next_++].partner;
     const RecordedCall& recorded = partner != nullptr ? *partner : kExactCall;
@@ -94,7 +95,7 @@ class Replayer : public Interceptor {
   at::Tensor noisy(const at::Tensor& tensor, c10::ScalarType type) { return tensor * factor(tensor, type); }
 
   void expect_end() const {
-    if (next_ != calls_.size()) throw values_decide("nothing");
+    if (next_ != calls_.size()) throw departed("nothing");
   }
 
  private:
@@ -107,11 +108,13 @@ class Replayer : public Interceptor {
     }
   }
 
-  NoPrediction values_decide(const std::string& called) const {
-    return NoPrediction(
-        "its error cannot be predicted: which operators the case calls depends on its values "
-        "(with random rounding it calls " +
-        called + " as operator " + std::to_string(next_) + ", without it does not)");
+  // In backward the factors that stand for rounding have gradients of their own.
+  NoPrediction departed(const std::string& called) const {
+    const std::string cause = torch::autograd::get_current_node() != nullptr
+                                  ? "the case runs backward, which the replay does not follow"
+                                  : "which operators the case calls depends on its values";
+    return NoPrediction("its error cannot be predicted: " + cause + " (with random rounding it calls " +
+                        called + " as operator " + std::to_string(next_) + ", without it does not)");
   }
 
   at::Tensor factor(const at::Tensor& like, c10::ScalarType type) {

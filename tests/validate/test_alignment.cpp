@@ -1,6 +1,7 @@
 // Calls of two runs that belong together, and predictions for models that call other operators in FP64.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/variable.h>
 
 #include "cases/fills.h"
 #include "precision/formats.h"
@@ -89,6 +90,20 @@ TEST(TypeDependentModels, WithTooLittleInCommonAreAmbiguous) {
   EXPECT_EQ(body.at("verdict"), "ambiguous");
   EXPECT_NE(body.at("reason").get<std::string>().find("calls other operators than in the trial"),
             std::string::npos)
+      << body.at("reason");
+}
+
+Outputs gradient(State& state) {
+  const at::AutoGradMode on(true);
+  at::Tensor weight = state[1].detach().clone().requires_grad_(true);
+  at::linear(at::relu(at::linear(state[0], weight)), state[2]).square().mean().backward();
+  return {weight.grad().detach()};
+}
+
+TEST(TypeDependentModels, ThatRunBackwardAreAmbiguous) {
+  const results::Json body = judge(model(gradient), "fp32");
+  EXPECT_EQ(body.at("verdict"), "ambiguous");
+  EXPECT_NE(body.at("reason").get<std::string>().find("the case runs backward"), std::string::npos)
       << body.at("reason");
 }
 
