@@ -1,6 +1,7 @@
 // How the cost of a verdict grows with the output: each line on standard input names a case and two shapes,
 // "softmax 256x256 2560x2560"; one JSON line answers with the seconds that FP32 and cast-bf16 take on either,
 // from the set-up of the inputs to the verdict, and with the operator's own runs among them.
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/settings.h"
 #include "cases/case.h"
 #include "cases/execute.h"
 #include "cases/fills.h"
@@ -65,6 +67,8 @@ Json timed(const validate::Session& session, const cases::Case& definition, cons
 
 int main() {
   const at::NoGradGuard no_grad;
+  // As the driver asks of the worker: large tensors stay on the heap.
+  ampgate::backends::apply({at::get_num_threads(), {}, std::int64_t{1} << 30, (std::int64_t{1} << 31) - 1});
   const auto backend = ampgate::backends::open("cpu");
   const validate::Session session{*backend, Json::object(), Json::object(), {}, "rules", 1};
   for (std::string line; std::getline(std::cin, line);) {

@@ -92,7 +92,7 @@ Observation observe(const Session& session, const cases::Case& definition, const
   const auto scope = numerics(precision);
   Observation observation;
   cases::State state = state_for(run);
-  poison_free_blocks(run.outputs, session.backend.device());
+  if (!session.backend.device().is_cpu()) poison_free_blocks(run.outputs, session.backend.device());
   {
     const auto poisoned = poisoned_memory(session);
     observation.repeated = execute(session, definition, state, precision, run.outputs);
