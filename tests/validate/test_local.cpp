@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "cases/execute.h"
 #include "cases/fills.h"
 #include "precision/autocast.h"
 #include "precision/region.h"
@@ -413,6 +414,38 @@ TEST(Explanation, SwallowedValueOfAPassingRunIsAFinding) {
   const auto& findings = body.at("findings");
   EXPECT_TRUE(std::any_of(findings.begin(), findings.end(),
                           [](const Json& f) { return f.at("verdict") == "swallowed"; }));
+}
+
+// Whole cases as they are registered, but for the examples, which are wrong on purpose.
+TEST(LocalChecks, NoRightOperatorIsRefusedOverSeeds) {
+  constexpr std::uint64_t kSeeds = 10;
+  const at::NoGradGuard no_grad;
+  const results::Rules rules;
+  int trials = 0;
+  for (const auto& [name, definition] : cases::registry()) {
+    for (const auto& suite : definition.suites) {
+      if (suite.suite != "smoke") continue;
+      for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        const auto shape = definition.shape(suite.shapes.front());
+        const State original = definition.setup(shape, cases::Fill(seed, name, shape.name));
+        for (const char* in : {"fp32", "autocast-fp16", "autocast-bf16", "cast-fp16", "cast-bf16"}) {
+          State prepared = cases::prepare(original, precision::find(in), at::kCPU);
+          Inspector inspector(rules, prepared, true);
+          Outputs outputs;
+          {
+            const InterceptScope scope(inspector.tracer());
+            outputs = cases::execute(definition, prepared, precision::find(in), at::kCPU);
+          }
+          const Inspection inspection = inspector.take(outputs);
+          ++trials;
+          const auto* first = inspection.checks->first_outside();
+          EXPECT_TRUE(first == nullptr || first->finding != Finding::kOutside)
+              << name << ' ' << in << " seed " << seed << ": " << inspection.checks->sentence(inspection.calls);
+        }
+      }
+    }
+  }
+  EXPECT_GT(trials, 1000);
 }
 
 }  // namespace

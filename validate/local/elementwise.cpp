@@ -98,15 +98,6 @@ std::optional<LocalProblem> of_x(const LocalCall& call) {
   return problem;
 }
 
-// In 16 bit the CPU's kernels round the root before they divide, at the end of a row.
-std::optional<LocalProblem> rsqrt(const LocalCall& call) {
-  auto problem = of_x<Family::kUnary>(call);
-  if (problem && call.output_is_16_bit()) {
-    problem->spec.eps = precision::format_of(call.output_type()).unit_roundoff();
-  }
-  return problem;
-}
-
 std::optional<LocalProblem> gelu(const LocalCall& call) {
   const auto form = call.find("approximate");
   const bool tanh = form && call.arguments[*form].isString() && call.arguments[*form].toStringRef() == "tanh";
@@ -138,11 +129,16 @@ void add_elementwise(Adapters& adapters) {
   adapters["leaky_relu"] = leaky_relu;
   adapters["pow"] = power;
   adapters["gelu"] = gelu;
-  adapters["rsqrt"] = rsqrt;
   adapters["silu"] = of_x<Family::kSilu>;
+  adapters["sigmoid"] = of_x<Family::kSigmoid>;
+  adapters["tanh"] = of_x<Family::kTanh>;
+  adapters["sqrt"] = of_x<Family::kSqrt>;
+  adapters["rsqrt"] = of_x<Family::kRsqrt>;
   adapters["exp"] = of_x<Family::kExp>;
-  for (const char* name : {"sigmoid", "tanh", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt",
-                           "reciprocal", "square", "sin", "cos", "atan", "erf", "asinh", "sinh", "cosh"}) {
+  adapters["log"] = of_x<Family::kLog>;
+  adapters["erf"] = of_x<Family::kErf>;
+  for (const char* name : {"exp2", "expm1", "log2", "log10", "log1p", "reciprocal", "square", "sin", "cos",
+                           "atan", "asinh", "sinh", "cosh"}) {
     adapters[name] = of_x<Family::kUnary>;
   }
   for (const char* name :
