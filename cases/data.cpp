@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "results/error.h"
 #include "results/json.h"
 
 namespace ampgate::cases {
@@ -33,8 +34,14 @@ struct Entry {
   std::uint64_t end;
 };
 
+constexpr const char* kAction = "restore the file; AMPGATE_DATA names the folder of the models' data";
+
 [[noreturn]] void fail(const std::string& where, const std::string& what) {
-  throw std::runtime_error(where + ": " + what);
+  throw results::FileError(where, what, kAction);
+}
+
+[[noreturn]] void fail_to_open(const std::string& file, const std::string& why) {
+  throw results::EnvironmentError(file + ": " + why, kAction);
 }
 
 at::ScalarType type_from(const std::string& where, const Json& word) {
@@ -124,9 +131,9 @@ std::map<std::string, at::Tensor> load_safetensors(const std::filesystem::path& 
   const std::string file = path.string();
   std::error_code error;
   const std::uint64_t file_bytes = std::filesystem::file_size(path, error);
-  if (error) fail(file, error.message());
+  if (error) fail_to_open(file, error.message());
   std::ifstream stream(path, std::ios::binary);
-  if (!stream) fail(file, "cannot be opened");
+  if (!stream) fail_to_open(file, "cannot be opened");
   if (file_bytes < kLengthBytes) fail(file, "too short for a safetensors file");
 
   std::uint64_t header_bytes = 0;

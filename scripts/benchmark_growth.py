@@ -36,9 +36,9 @@ def main() -> None:
                 growth.append(line["large"]["validation_s"] / line["small"]["validation_s"])
                 calls.append(line["large"]["call_s"] / line["small"]["call_s"])
             spread = f"{statistics.median(growth):.1f} ({min(growth):.1f} to {max(growth):.1f})"
+            seconds = f"{line['small']['validation_s']:.3f} s to {line['large']['validation_s']:.3f} s"
             print(
-                f"{name:12} {spread} times, {line['small']['validation_s']:.3f} s to {line['large']['validation_s']:.3f} s;"
-                f" the operator itself {statistics.median(calls):.0f} times",
+                f"{name:12} {spread} times, {seconds}; the operator itself {statistics.median(calls):.0f} times",
                 flush=True,
             )
         program.stdin.close()

@@ -9,6 +9,7 @@
 #include "cases/execute.h"
 #include "cases/fills.h"
 #include "cases/independent.h"
+#include "results/error.h"
 #include "validate/case_fault.h"
 #include "validate/elements.h"
 #include "validate/evidence.h"
@@ -30,6 +31,8 @@ cases::State set_up(const Session& session, const cases::Case& definition, const
     return definition.setup(shape, cases::Fill(session.seed, definition.name, shape.name));
   } catch (const c10::OutOfMemoryError&) {
     throw;
+  } catch (const results::Error&) {
+    throw;  // what the environment lacks, no case has at fault
   } catch (const c10::Error& error) {
     throw CaseFault(std::string("its set-up failed: ") + error.what_without_backtrace());
   } catch (const std::exception& error) {
@@ -76,10 +79,11 @@ void check_oracle(const cases::Case& definition, const cases::Outputs& oracle, c
   }
 }
 
-// A slice computed alone is the slice of the whole, in FP64 but for its rounding.
+// A slice computed alone is the slice of the whole, in FP64 but for its rounding, which a variance in one pass
+// enlarges (1e-8 at a mean of 10^4 standard deviations).
 void check_independence(const cases::Case& definition, const cases::Facts& facts,
                         const cases::State& original, const cases::Outputs& whole) {
-  constexpr double kTolerance = 1e-9;
+  constexpr double kTolerance = 1e-6;
   for (const auto& axis : facts.independent) {
     const auto& [tensor, dim] = axis.operands.front();
     if (original[tensor].size(dim) < 2) continue;

@@ -4,6 +4,8 @@
 
 #include <exception>
 
+#include "results/error.h"
+
 namespace ampgate::validate {
 
 using results::Verdict;
@@ -12,6 +14,8 @@ std::optional<Failure> catch_failure(const std::function<void()>& function) {
   try {
     function();
     return {};
+  } catch (const results::Error&) {
+    throw;  // files and the environment are no trial's failure
   } catch (const c10::NotImplementedError& error) {
     return Failure{Verdict::kUnsupported, error.what_without_backtrace()};
   } catch (const c10::Error& error) {
