@@ -2,7 +2,7 @@
 
 #include <c10/core/CPUAllocator.h>
 
-#include <cstring>
+#include <algorithm>
 
 #include "backends/replace_allocator.h"
 
@@ -19,7 +19,7 @@ class PoisonAllocator final : public c10::Allocator {
   // Blocks are freed as the inner allocator says, also after the scope's end.
   c10::DataPtr allocate(std::size_t bytes) override {
     c10::DataPtr block = inner->allocate(bytes);
-    if (block.get() != nullptr) std::memset(block.get(), 0xFF, bytes);
+    if (block.get() != nullptr) std::fill_n(static_cast<std::uint16_t*>(block.get()), bytes / 2, kPoison);
     return block;
   }
   c10::DeleterFnPtr raw_deleter() const override { return inner->raw_deleter(); }

@@ -5,10 +5,15 @@
 
 #include <c10/core/Allocator.h>
 
+#include <cstdint>
+
 namespace ampgate::backends {
 
-// While it lives, every block that LibTorch's CPU allocator hands out is filled with bytes 0xFF first: a NaN
-// in every floating format. It changes what a run costs, so no run that is timed has it. Scopes do not nest.
+// Repeated, a quiet NaN in every floating format. Not the one of all bits, which vectorised maxima make of a
+// NaN that they meet.
+inline constexpr std::uint16_t kPoison = 0xFFFD;
+
+// While it lives, every block that LibTorch's CPU allocator hands out is filled with kPoison first. It changes what a run costs, so no run that is timed has it. Scopes do not nest.
 class PoisonScope {
  public:
   PoisonScope();

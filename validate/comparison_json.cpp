@@ -7,7 +7,6 @@ using results::Json;
 Json comparison_json(const std::string& output, const Comparison& comparison) {
   Json json{{"output", output},
             {"max_abs_error", results::number(comparison.max_abs_error)},
-            {"max_abs_error_position", comparison.largest_at},
             {"position", comparison.position},
             {"expected", results::number(comparison.expected)},
             {"actual", results::number(comparison.actual)},
@@ -15,6 +14,7 @@ Json comparison_json(const std::string& output, const Comparison& comparison) {
             {"mean_signed_error", results::number(comparison.mean_signed_error)},
             {"elements", comparison.elements},
             {"rejected", comparison.rejected}};
+  if (comparison.max_abs_error > 0.0) json["max_abs_error_position"] = comparison.largest_at;
   if (!comparison.digest.empty()) json["digest"] = comparison.digest;
   return json;
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/poison_allocator.h"
+
 namespace ampgate::validate {
 namespace {
 
@@ -85,11 +87,13 @@ class Scanner {
         continue;
       }
       if (scan_.first < 0) scan_.first = number + i;
-      if (bits[i * stride] == Bits{-1} && scan_.unwritten++ == 0) scan_.first_unwritten = number + i;
+      if (bits[i * stride] == kPoisoned && scan_.unwritten++ == 0) scan_.first_unwritten = number + i;
       ++(magnitude == Type::kInfinity ? scan_.infinities : scan_.nans);
     }
   }
 
+  static constexpr auto kPoisoned =
+      static_cast<Bits>(std::uint64_t{backends::kPoison} * 0x0001'0001'0001'0001ULL);
   FiniteScan scan_;
   Bits largest_ = 0;
 };

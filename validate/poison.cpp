@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "backends/poison_allocator.h"
+
 namespace ampgate::validate {
 
 namespace {
@@ -19,14 +21,14 @@ std::int64_t copies_of(std::int64_t bytes) {
 }  // namespace
 
 void poison_free_blocks(const cases::Outputs& like, c10::Device device) {
-  const auto options = at::TensorOptions(at::kByte).device(device);
+  const auto options = at::TensorOptions(at::kShort).device(device);
+  const auto poison = static_cast<std::int16_t>(backends::kPoison);
   std::vector<at::Tensor> blocks;
   for (const auto& output : like) {
     for (const std::int64_t width : {2, 4}) {  // wider elements are no trial's
       const std::int64_t bytes = output.numel() * width;
-      // All bits set is a NaN in every floating format.
       for (std::int64_t copy = copies_of(bytes); copy > 0; --copy) {
-        blocks.push_back(at::empty({bytes}, options).fill_(0xFF));
+        blocks.push_back(at::empty({bytes / 2}, options).fill_(poison));
       }
     }
   }

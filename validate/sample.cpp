@@ -86,6 +86,7 @@ std::string Sample::misfit(const at::Tensor& output) const {
 }
 
 Positions Sample::whole_position(Positions position) const {
+  if (position.empty()) return position;
   for (const auto& [axis, positions, size] : axes_) {
     auto& coordinate = position[static_cast<std::size_t>(axis.output_dim)];
     coordinate = positions[static_cast<std::size_t>(coordinate)];

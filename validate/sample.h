@@ -36,7 +36,7 @@ class Sample {
   cases::Outputs select(cases::Outputs outputs) const;
   // Empty when the output has the sizes that the axes name, else what differs.
   std::string misfit(const at::Tensor& output) const;
-  // The position in the whole output of one in the selected part.
+  // The position in the whole output of one in the selected part; empty of an empty one.
   Positions whole_position(Positions position) const;
 
   const std::vector<SampledAxis>& axes() const { return axes_; }

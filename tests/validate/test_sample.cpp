@@ -132,6 +132,19 @@ TEST(Sample, TrialSaysWhatWasJudgedAndChecksLieThere) {
   }
 }
 
+TEST(Sample, ExactOutputsHaveNoPlaceOfTheLargestError) {
+  const at::NoGradGuard no_grad;
+  CpuSession cpu;
+  const cases::Case& definition = cases::registry().at("relu");
+  CaseRun run(cpu.session, definition, definition.shape({1 << 20}), false);
+  const Json body = run.judge(precision::find("fp32"));
+  EXPECT_EQ(body.at("verdict"), "pass") << body.at("reason");
+  const Json& error = body.at("accuracy").at("kernel_error");
+  ASSERT_TRUE(error.contains("sample"));
+  EXPECT_EQ(error.at("max_abs_error"), 0.0);
+  EXPECT_FALSE(error.contains("max_abs_error_position"));
+}
+
 // One element anywhere: also in a row that the seeded grid leaves out.
 TEST(Sample, OneWrongElementIsFoundAnywhere) {
   for (const std::int64_t row : {0, 701, 1499}) {

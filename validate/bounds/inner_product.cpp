@@ -104,13 +104,15 @@ at::Tensor flushed(const BoundContext& context, const at::Tensor& absolute, std:
 }
 
 // What storing P partial sums in FP16, and adding them up in FP16, may do: each is rounded, and so is
-// each of the P running sums, whose mean square given y and Q is that of a bridge from 0 to y.
+// each of the P running sums, whose mean square given y and Q is that of a bridge from 0 to y. Of subnormal
+// ones the error is absolute, half a step each.
 at::Tensor fp16_partials_error(const BoundContext& context, const Sums& sums) {
   const double partials = static_cast<double>(context.spec.fp16_partials);
   at::Tensor t_squared = (sums.squares * partials - sums.y.square()).clamp_min_(0.0).div_(6.0);
   t_squared.add_(sums.squares)
       .add_(sums.y.square(), (partials + 1.0) * (2.0 * partials + 1.0) / (6.0 * partials));
-  return t_squared.sqrt_().mul_(context.rules.bounds.lambda * unit_of(context.output_type));
+  const double step = precision::format_of(context.output_type).smallest_subnormal();
+  return t_squared.sqrt_().mul_(context.rules.bounds.lambda * unit_of(context.output_type)).add_(partials * step);
 }
 
 }  // namespace
