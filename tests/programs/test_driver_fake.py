@@ -412,7 +412,9 @@ def test_resume_refuses_what_was_altered(worker: Path, archive: Path) -> None:
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_interrupt_keeps_the_journal(worker: Path, archive: Path, sent: signal.Signals, code: int) -> None:
+    inherited = signal.signal(sent, signal.SIG_DFL)  # under nohup the tests are told to ignore a hang-up
     driver = in_background(worker, archive)
+    signal.signal(sent, inherited)
     journal = wait_for_lines(archive, 4)
     driver.send_signal(sent)
     _, err = driver.communicate(timeout=20)
