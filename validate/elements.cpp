@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -100,6 +101,11 @@ void for_each_unit(std::int64_t elements,
       work(unit, unit * kUnit, std::min(elements, (unit + 1) * kUnit));
     }
   });
+}
+
+double finite_rms(const at::Tensor& values) {
+  const at::Tensor finite = values.masked_select(values.isfinite());
+  return finite.numel() == 0 ? 0.0 : std::sqrt(finite.square().mean().item<double>());
 }
 
 double value_at(const at::Tensor& tensor, const std::vector<std::int64_t>& position) {

@@ -55,6 +55,9 @@ std::int64_t unit_count(std::int64_t elements);
 void for_each_unit(std::int64_t elements,
                    const std::function<void(std::int64_t unit, std::int64_t begin, std::int64_t end)>& work);
 
+// Root mean square of the finite ones among float64 values; 0 where there are none.
+double finite_rms(const at::Tensor& values);
+
 double value_at(const at::Tensor& tensor, const std::vector<std::int64_t>& position);
 
 // Position of element number `index` of the logical order.

@@ -149,12 +149,6 @@ std::optional<BadOrigin> given_value(const BadSearch& search, const Path& path) 
   return {};
 }
 
-// "operator 4, aten::linear in region 'up'"
-std::string name_with_place(const TracedCall& call) {
-  return "operator " + std::to_string(call.index) + ", " + call.name +
-         (call.region.empty() ? "" : " in region '" + call.region + "'");
-}
-
 Json call_json(const TracedCall& call) { return {{"index", call.index}, {"operator", call.name}}; }
 
 Json optional_number(const std::optional<double>& value) { return value ? results::number(*value) : Json(); }
@@ -250,9 +244,9 @@ std::optional<UnfilledMemory> unfilled_memory(const std::vector<TracedCall>& cal
 
 std::string sentence(const UnfilledMemory& memory, const std::vector<TracedCall>& calls) {
   const TracedCall& left_by = calls[memory.left_by];
-  std::string result = name_with_place(left_by) +
+  std::string result = left_by.place() +
                        (left_by.allocation ? ", allocated it" : ", did not write all of its result");
-  if (memory.read_by) result += ", and " + name_with_place(calls[*memory.read_by]) + ", computed with it";
+  if (memory.read_by) result += ", and " + calls[*memory.read_by].place() + ", computed with it";
   return result;
 }
 
@@ -263,11 +257,11 @@ std::string sentence(const BadOrigin& origin, const std::vector<TracedCall>& cal
            text(origin.value.actual) + "; " + origin.value.text;
   }
   const TracedCall& call = calls[*origin.call];
-  std::string result = name_with_place(call) + " (" + cls + "): " + call.outputs[origin.value.output].name;
+  std::string result = call.place() + " (" + cls + "): " + call.outputs[origin.value.output].name;
   if (!origin.value.position.empty()) result += text(origin.value.position);
   result += " is " + text(origin.value.actual) + "; " + origin.value.text;
-  if (origin.read_by) result += ", and " + name_with_place(calls[*origin.read_by]) + ", computed with it";
-  if (origin.swallowed_by) result += "; swallowed by " + name_with_place(calls[*origin.swallowed_by]);
+  if (origin.read_by) result += ", and " + calls[*origin.read_by].place() + ", computed with it";
+  if (origin.swallowed_by) result += "; swallowed by " + calls[*origin.swallowed_by].place();
   return result;
 }
 

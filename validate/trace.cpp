@@ -88,6 +88,11 @@ bool TracedCall::nan_in_inputs() const { return any_read(inputs, has_nan); }
 bool TracedCall::finite_outputs() const { return !any_read(outputs, not_finite); }
 bool TracedCall::nan_in_outputs() const { return any_read(outputs, has_nan); }
 
+std::string TracedCall::place() const {
+  return "operator " + std::to_string(index) + ", " + name +
+         (region.empty() ? "" : " in region '" + region + "'");
+}
+
 Tracer::Tracer(std::function<void(const CallView&)> observer, Interceptor* inner)
     : observer_(std::move(observer)), inner_(inner) {}
 

@@ -49,6 +49,8 @@ struct TracedCall {
   bool nan_in_inputs() const;
   bool finite_outputs() const;
   bool nan_in_outputs() const;
+  // "operator 4, aten::linear in region 'up'"
+  std::string place() const;
 };
 
 // One call while it can still be looked at. Arguments that the operator wrote to are copies from before.

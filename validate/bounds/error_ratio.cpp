@@ -7,6 +7,7 @@
 
 #include "validate/bounds/common.h"
 #include "validate/bounds/families.h"
+#include "validate/elements.h"
 #include "validate/text.h"
 
 namespace ampgate::validate::bounds {
@@ -15,11 +16,6 @@ namespace {
 constexpr std::int64_t kFewElements = 256;
 constexpr double kElementLimits = 8.0;  // of the RMS error allowed
 constexpr double kElementUnits = 3.0;   // and of u |y|, where a few large elements carry the RMS
-
-double rms(const at::Tensor& values) {
-  const at::Tensor finite = values.masked_select(values.isfinite());
-  return finite.numel() == 0 ? 0.0 : std::sqrt(finite.square().mean().item<double>());
-}
 
 double elements_read(const cases::State& state) {
   double count = 0.0;
@@ -44,7 +40,7 @@ double sensitivity(const BoundContext& context, std::size_t output) {
       entry.tensor =
           entry.tensor * at::empty_like(entry.tensor).uniform_(1.0 - spread, 1.0 + spread, generator);
     }
-    const double moved = rms(context.evaluate(state)[output] - y);
+    const double moved = finite_rms(context.evaluate(state)[output] - y);
     squares += moved * moved;
   }
   return std::sqrt(squares / draws);
@@ -58,8 +54,8 @@ Bound error_ratio(const BoundContext& context, std::size_t output) {
   const at::Tensor& y = context.oracle[output];
   const auto& format = precision::format_of(context.output_type);
   const double unit = format.unit_roundoff();
-  double rounding = rms(precision::round_tensor(y, context.output_type).to(at::kDouble) - y);
-  if (y.numel() < kFewElements) rounding = std::max(rounding, 0.5 * unit * rms(y));
+  double rounding = finite_rms(precision::round_tensor(y, context.output_type).to(at::kDouble) - y);
+  if (y.numel() < kFewElements) rounding = std::max(rounding, 0.5 * unit * finite_rms(y));
   const double terms = y.numel() == 0 ? 1.0 : elements_read(context.inputs) / static_cast<double>(y.numel());
   const double accumulation =
       terms > 1.0 ? context.rules.bounds.lambda * std::sqrt(terms) * sensitivity(context, output) : 0.0;

@@ -9,6 +9,7 @@
 #include "precision/formats.h"
 #include "validate/aside.h"
 #include "validate/compare.h"
+#include "validate/elements.h"
 #include "validate/local/adapter.h"
 #include "validate/text.h"
 
@@ -79,11 +80,6 @@ LocalResult judged(const CallView& view, const Comparison& comparison, const Bou
   return result;
 }
 
-double rms(const at::Tensor& values) {
-  const at::Tensor finite = values.masked_select(values.isfinite());
-  return finite.numel() == 0 ? 0.0 : std::sqrt(finite.square().mean().item<double>());
-}
-
 Json result_json(const LocalResult& result, const std::vector<TracedCall>& calls) {
   const TracedCall& call = calls[result.call];
   Json json{{"index", call.index},
@@ -145,7 +141,7 @@ std::optional<LocalResult> LocalChecks::by_ratio(const CallView& view) const {
     const at::Tensor oracle = (*exact)[i].contiguous();
     const ErrorRatio ratio = error_ratio(actual, oracle);
     const auto& format = precision::format_of(actual.scalar_type());
-    const double scale = rms(oracle);
+    const double scale = finite_rms(oracle);
     const double rounding = std::max(ratio.rounded_rmse, 0.5 * format.unit_roundoff() * scale);
     const double terms = std::max(1.0, inputs / std::max(1.0, static_cast<double>(actual.numel())));
     const double accumulation = rules_->bounds.lambda * 0x1p-24 * (1.0 + std::sqrt(terms)) * scale;
@@ -229,11 +225,8 @@ std::string LocalChecks::sentence(const std::vector<TracedCall>& calls) const {
   const LocalResult* first = first_outside();
   if (first == nullptr)
     return "on the ordinary inputs every operator is right for the values it was given";
-  const TracedCall& call = calls[first->call];
-  std::string result = "operator " + std::to_string(call.index) + ", " + call.name;
-  if (!call.region.empty()) result += " in region '" + call.region + "'";
-  result += ", is the first outside its own " + first->criterion + " (margin " + text(first->margin) +
-            "): " + first->text;
+  std::string result = calls[first->call].place() + ", is the first outside its own " + first->criterion +
+                       " (margin " + text(first->margin) + "): " + first->text;
   if (!first->explained_by.empty()) result += "; " + first->explained_by + " can explain it";
   const std::int64_t others = outside() - 1;
   result += others == 0 ? "; the other operators only pass its error on"
