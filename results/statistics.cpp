@@ -124,6 +124,16 @@ double level_at_look(double level, int look) {
   return 1 - (1 - level) / (static_cast<double>(look) * (look + 1.0));
 }
 
+int blocks_at_look(int look) {
+  if (look < 1) throw std::invalid_argument("looks count from 1");
+  int blocks = 20;
+  for (int i = 1; i < look; ++i) {
+    if (blocks > std::numeric_limits<int>::max() / 2) throw std::invalid_argument("a look too late to count");
+    blocks += (blocks + 1) / 2;
+  }
+  return blocks;
+}
+
 double rate_upper_limit(std::int64_t count, std::int64_t trials, double level) {
   if (count < 0 || trials < 1 || count > trials || !(level > 0.0 && level < 1.0)) {
     throw std::invalid_argument("a rate needs 0 <= count <= trials, a trial, and a level between 0 and 1");

@@ -49,6 +49,10 @@ Estimate paired_ratio(std::span<const Sample> numerator, std::span<const Sample>
 // looks once uses the full level. Throws std::invalid_argument.
 double level_at_look(double level, int look);
 
+// Blocks over all processes together at look 1, 2, 3...: 20, 30, 45, 68, 102, half as many again each time
+// (rounded up). Throws std::invalid_argument for a look below 1 or so late that the number does not fit.
+int blocks_at_look(int look);
+
 // The largest rate that `count` hits in `trials` leave possible (Clopper and Pearson, one-sided): hits with a
 // rate above it give so few with a probability below 1 - level. No hit in n trials: about 3 / n at 0.95.
 // Throws std::invalid_argument unless 0 <= count <= trials, trials > 0 and 0 < level < 1.

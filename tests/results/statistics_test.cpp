@@ -205,6 +205,16 @@ TEST(Statistics, LevelsOfAllLooksTogetherMissNoMoreThanAsked) {
   EXPECT_THROW(level_at_look(0.95, 0), std::invalid_argument);
 }
 
+TEST(Statistics, EachLookSeesHalfAsManyBlocksAgain) {
+  const std::vector<int> expected{20, 30, 45, 68, 102, 153, 230};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(blocks_at_look(static_cast<int>(i) + 1), expected[i]);
+  }
+  EXPECT_GT(blocks_at_look(44), 0);
+  EXPECT_THROW(blocks_at_look(0), std::invalid_argument);
+  EXPECT_THROW(blocks_at_look(100), std::invalid_argument);
+}
+
 TEST(Statistics, RelativeWidth) {
   Estimate estimate;
   estimate.value = 100;
