@@ -7,6 +7,7 @@
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -51,6 +52,33 @@ struct MemoryUse {
   std::int64_t retained_bytes = 0;  // still live afterwards, outputs released
 };
 
+// Passes over one buffer in the device's memory: what its ceilings are measured with, and what empties its
+// caches. A pass has ended when synchronize() returns.
+class MemoryPasses {
+ public:
+  virtual ~MemoryPasses() = default;
+  virtual void read() = 0;   // every byte once
+  virtual void write() = 0;  // every byte once
+  virtual void copy() = 0;   // one half to the other
+};
+
+// What a device says of itself at this moment. Absent: it does not say.
+struct Telemetry {
+  std::optional<double> clock_mhz;
+  std::optional<double> temperature_c;
+  std::optional<double> power_w;
+  std::optional<double> energy_j;         // a counter: differences count
+  std::optional<std::string> throttled;   // the reasons in words; empty: runs as fast as it may
+  std::optional<double> throttle_events;  // a counter
+};
+
+// Rates that the device cannot pass, from what its maker says of it: a time beyond them is an error of ours.
+struct Peaks {
+  std::map<std::string, double> flops_per_s;  // by format: "fp32", "tf32", "fp16", "bf16"
+  std::optional<double> memory_bytes_per_s;   // of the memory behind all caches
+  std::string source;                         // how they were made, in words
+};
+
 // Counts what a device's allocator is asked for between begin() and end(). Never while something is timed.
 class MemoryMeter {
  public:
@@ -70,6 +98,13 @@ class Backend {
   virtual void synchronize() = 0;
   virtual std::unique_ptr<Timer> timer() = 0;
   virtual std::unique_ptr<MemoryMeter> memory_meter() = 0;
+  // A buffer of `bytes`, rounded to whole pages.
+  virtual std::unique_ptr<MemoryPasses> memory_passes(std::int64_t bytes) = 0;
+  // Of the caches between the processors that this process uses and memory, all of the last level together;
+  // 0: not known.
+  virtual std::int64_t last_level_cache_bytes() const = 0;
+  virtual Telemetry telemetry() = 0;
+  virtual Peaks peaks() const = 0;
   // The same as backends::digest(), computed where the tensor is.
   virtual std::string digest(const at::Tensor& tensor) = 0;
 };

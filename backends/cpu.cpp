@@ -46,6 +46,17 @@ class CpuBackend final : public Backend {
   void synchronize() override {}  // operators on the CPU have ended when they return
   std::unique_ptr<Timer> timer() override { return std::make_unique<CpuTimer>(); }
   std::unique_ptr<MemoryMeter> memory_meter() override { return cpu_memory_meter(); }
+  std::unique_ptr<MemoryPasses> memory_passes(std::int64_t bytes) override {
+    return cpu_memory_passes(bytes);
+  }
+  std::int64_t last_level_cache_bytes() const override { return cpu_last_level_cache_bytes(); }
+  Telemetry telemetry() override { return cpu_telemetry(); }
+  Peaks peaks() const override {
+    for (const auto& [name, value] : cpu_identity().fields) {
+      if (name == "isa") return cpu_peaks(value);
+    }
+    return {};
+  }
   std::string digest(const at::Tensor& tensor) override { return backends::digest(tensor); }
 };
 

@@ -14,4 +14,15 @@ std::unique_ptr<Backend> open_cpu();
 // machine-id itself is not in the result, since records are passed on.
 Identity cpu_identity();
 
+// Data and unified caches of the last level that the CPUs of this process have, together; 0: not told.
+std::int64_t cpu_last_level_cache_bytes();
+
+// Every thread of LibTorch works on its own part.
+std::unique_ptr<MemoryPasses> cpu_memory_passes(std::int64_t bytes);
+
+Telemetry cpu_telemetry();
+
+// Of as many cores as LibTorch has threads; `isa` names instruction sets as cpu_identity() does.
+Peaks cpu_peaks(const std::string& isa);
+
 }  // namespace ampgate::backends

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <malloc.h>
 #include <sched.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -71,6 +72,11 @@ void verify_mmap_threshold(std::int64_t bytes) {
   }
 }
 
+void turn_huge_pages_off() {
+  if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0)
+    fail(std::string("transparent huge pages cannot be turned off (") + std::strerror(errno) + ")");
+}
+
 void apply_threads(int threads) {
   if (threads < 1) fail("at least 1 thread is needed, " + std::to_string(threads) + " asked for");
   at::set_num_threads(threads);
@@ -106,6 +112,7 @@ void apply(const ProcessSettings& settings) {
   if (settings.trim_threshold_bytes) {
     set_malloc(M_TRIM_THRESHOLD, "trim_threshold_bytes", *settings.trim_threshold_bytes);
   }
+  if (!settings.huge_pages) turn_huge_pages_off();
   applied_malloc() = {settings.mmap_threshold_bytes, settings.trim_threshold_bytes};
   apply_threads(settings.threads);
 }

@@ -4,6 +4,7 @@
 #include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
 #include <sched.h>
+#include <sys/prctl.h>
 
 #include <array>
 #include <cstdlib>
@@ -81,8 +82,9 @@ std::string affinity() {
   return text;
 }
 
-// The mode in brackets of "always [madvise] never".
+// The mode in brackets of "always [madvise] never", unless this process has them off.
 std::string transparent_huge_pages() {
+  if (prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1) return "off in this process";
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
   std::string line;
   std::getline(file, line);

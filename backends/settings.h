@@ -16,6 +16,9 @@ struct ProcessSettings {
   // Absent: glibc's defaults (the variant `default-malloc`).
   std::optional<std::int64_t> mmap_threshold_bytes{};
   std::optional<std::int64_t> trim_threshold_bytes{};
+  // False: transparent huge pages are off for this process, whatever the system's mode. Whether one can be had
+  // depends on how fragmented memory is at that moment.
+  bool huge_pages = true;
 };
 
 // Once, before the first tensor is made. Throws std::runtime_error when one cannot be applied (thread count

@@ -21,6 +21,18 @@ Json device_json(const Backend& backend) {
           {"fields", fields_json(identity.fields)}};
 }
 
+ProcessSettings process_settings_from(const Json& settings) {
+  const auto bytes = [&](const char* key) -> std::optional<std::int64_t> {
+    if (!settings.contains(key)) return {};
+    return settings[key].get<std::int64_t>();
+  };
+  return {.threads = settings.at("threads").get<int>(),
+          .affinity = settings.at("affinity").get<std::vector<int>>(),
+          .mmap_threshold_bytes = bytes("mmap_threshold_bytes"),
+          .trim_threshold_bytes = bytes("trim_threshold_bytes"),
+          .huge_pages = settings.value("huge_pages", true)};
+}
+
 Json environment_json(const Backend& backend) {
   return {{"device", device_json(backend)},
           {"libtorch", fields_json(read_libtorch())},

@@ -64,20 +64,32 @@ std::int64_t time_calls(const Body& body, std::int64_t calls, backends::Timer& t
   timer.start();
   run_calls(body, calls);
   timer.stop();
-  return timer.elapsed_ns();
+  const std::int64_t time_ns = timer.elapsed_ns();
+  if (time_ns < 0) {
+    throw std::runtime_error("the clock went backwards by " + std::to_string(-time_ns) +
+                             " ns while " + std::to_string(calls) + " calls were timed");
+  }
+  return time_ns;
 }
 
-Cell run_cell(const std::string& name, const Body& body, std::int64_t calls, backends::Timer& timer) {
+Cell run_cell(const std::string& name, const Body& body, const CellPlan& plan, backends::Backend& backend,
+              backends::Timer& timer) {
   Cell cell;
   std::exception_ptr failure;
-  const Registered registered(name, calls, [&](benchmark::State& state) {
+  // One batch has one manual time, so that no call is needed to find a count.
+  const std::int64_t batch = plan.each_call ? 1 : plan.calls;
+  const Registered registered(name, plan.calls, [&](benchmark::State& state) {
     try {
-      run_calls(body, lead_in_calls(calls));
-      // One batch, so that there is one manual time and no call to find a count.
-      while (state.KeepRunningBatch(calls)) {
+      run_calls(body, lead_in_calls(plan.calls));
+      while (state.KeepRunningBatch(batch)) {
+        if (plan.flush != nullptr) {
+          plan.flush->read();
+          backend.synchronize();
+        }
         const std::int64_t faults_before = page_faults();
-        const std::int64_t time_ns = time_calls(body, calls, timer);
-        cell.page_faults = page_faults() - faults_before;
+        const std::int64_t time_ns = time_calls(body, batch, timer);
+        cell.page_faults += page_faults() - faults_before;
+        if (plan.each_call) cell.call_times_ns.push_back(time_ns);
         state.SetIterationTime(static_cast<double>(time_ns) * 1e-9);
       }
     } catch (...) {
@@ -88,9 +100,9 @@ Cell run_cell(const std::string& name, const Body& body, std::int64_t calls, bac
   CellReporter reporter(cell);
   benchmark::RunSpecifiedBenchmarks(&reporter, nullptr, ".");
   if (failure) std::rethrow_exception(failure);
-  if (cell.calls != calls) {
+  if (cell.calls != plan.calls) {
     throw std::logic_error("Google Benchmark reports " + std::to_string(cell.calls) + " calls of " + name +
-                           ", not " + std::to_string(calls));
+                           ", not " + std::to_string(plan.calls));
   }
   return cell;
 }

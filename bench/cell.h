@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "backends/backend.h"
 #include "cases/case.h"
@@ -24,16 +25,26 @@ struct Cell {
   std::int64_t calls = 0;
   std::int64_t time_ns = 0;  // of all calls together
   std::int64_t page_faults = 0;
+  std::vector<std::int64_t> call_times_ns{};  // of each call, where each was timed by itself
+};
+
+// How the calls of a cell are timed: all between two readings of the clock, or each between its own two, after
+// the caches were emptied by reading `flush` where it is given.
+struct CellPlan {
+  std::int64_t calls = 1;
+  bool each_call = false;
+  backends::MemoryPasses* flush = nullptr;  // only with each_call
 };
 
 // n calls, each one's outputs destroyed at its end.
 void run_calls(const Body& body, std::int64_t calls);
 
-// The same, timed. Throws what the body throws.
+// The same, timed. Throws what the body throws, and std::runtime_error when the clock went backwards.
 std::int64_t time_calls(const Body& body, std::int64_t calls, backends::Timer& timer);
 
-// Untimed lead-in calls, then the cell. `name` is the benchmark's. Throws what the body throws.
-Cell run_cell(const std::string& name, const Body& body, std::int64_t calls, backends::Timer& timer);
+// Untimed lead-in calls, then the cell. `name` is the benchmark's. Throws what time_calls throws.
+Cell run_cell(const std::string& name, const Body& body, const CellPlan& plan, backends::Backend& backend,
+              backends::Timer& timer);
 
 // Shortest time that the timer reports for nothing at all.
 std::int64_t clock_time_ns(backends::Timer& timer);

@@ -13,6 +13,7 @@
 #include "backends/build_id.h"
 #include "backends/settings.h"
 #include "backends/to_json.h"
+#include "bench/ceilings.h"
 #include "bench/error_text.h"
 #include "bench/inspect.h"
 #include "bench/measure.h"
@@ -57,9 +58,16 @@ void work(results::EventWriter& events) {
     events.write("done");
     return;
   }
-  const std::int64_t timed_ns = bench::measure(plan, *backend, events);
+  if (plan.phase == bench::Phase::kCeilings) {
+    events.write("done", {{"ceilings", bench::measure_ceilings(*backend)}});
+    return;
+  }
+  const bench::ProcessTotals totals = bench::measure(plan, *backend, events);
   const std::chrono::nanoseconds wall = std::chrono::steady_clock::now() - begin;
-  events.write("done", {{"timed_ns", timed_ns}, {"wall_ns", wall.count()}});
+  events.write("done", {{"timed_ns", totals.timed_ns},
+                        {"wall_ns", wall.count()},
+                        {"clock_ns", totals.clock_ns},
+                        {"conditions", totals.conditions}});
 }
 
 int report(results::EventWriter& events, results::ExitCode code, const std::string& message,

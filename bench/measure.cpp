@@ -1,10 +1,13 @@
 #include "bench/measure.h"
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 
 #include "bench/admission.h"
 #include "bench/cell.h"
+#include "bench/conditions.h"
 #include "bench/error_text.h"
 #include "bench/numerics.h"
 #include "bench/output_check.h"
@@ -17,12 +20,35 @@ namespace {
 
 using results::Json;
 using results::MeasurementVerdict;
+using Clock = std::chrono::steady_clock;
+
+// Records keep every call of these cells: more add little to a percentile.
+constexpr std::int64_t kMostLatencyCalls = 100;
+// Emptying the caches takes longer than most calls.
+constexpr std::int64_t kMostColdCalls = 3;
+// A cache that was read through twice its size holds nothing of before.
+constexpr std::int64_t kFlushFactor = 2;
+// Where the system does not tell its caches: larger than what is known of any but the largest servers.
+constexpr std::int64_t kUnknownCache = std::int64_t{256} << 20;
+
+std::unique_ptr<backends::MemoryPasses> flush_for(Mode mode, backends::Backend& backend) {
+  if (mode != Mode::kCold) return nullptr;
+  const std::int64_t cache = backend.last_level_cache_bytes();
+  return backend.memory_passes(kFlushFactor * (cache > 0 ? cache : kUnknownCache));
+}
 
 // The trials of one case and shape on their way through calibration, blocks and check.
 class GroupRun {
  public:
   GroupRun(const Plan& plan, backends::Backend& backend, backends::Timer& timer, results::EventWriter& events)
-      : plan_(plan), backend_(backend), timer_(timer), clock_ns_(clock_time_ns(timer)), events_(events) {}
+      : plan_(plan),
+        backend_(backend),
+        timer_(timer),
+        events_(events),
+        watch_(backend),
+        flush_(flush_for(plan.schedule.mode, backend)) {
+    totals_.clock_ns = clock_time_ns(timer);
+  }
 
   void run(const Group& group) {
     events_.write("heartbeat");
@@ -33,14 +59,19 @@ class GroupRun {
 
     for (auto& trial : runs_) guarded(trial, [&] { choose_length(trial); });
     const std::string key = group_key(group);
-    for (int block = plan_.schedule.first_block; block < plan_.schedule.first_block + plan_.schedule.blocks;
-         ++block) {
-      run_block(key, block);
+    if (plan_.schedule.mode == Mode::kSustained) {
+      run_sustained(key);
+    } else {
+      run_blocks(key);
     }
     for (auto& trial : runs_) guarded(trial, [&] { check(trial); });
   }
 
-  std::int64_t timed_ns() const { return timed_ns_; }
+  ProcessTotals totals() const {
+    ProcessTotals totals = totals_;
+    totals.conditions = watch_.summary();
+    return totals;
+  }
 
  private:
   struct TrialRun {
@@ -48,6 +79,7 @@ class GroupRun {
     Body body;
     std::int64_t calls = 0;
     bool alive = true;
+    Json sustained{};  // what a sustained run adds to the answer
     const std::string& id() const { return subject->trial->id; }
   };
 
@@ -75,28 +107,78 @@ class GroupRun {
   void choose_length(TrialRun& trial) {
     run_calls(trial.body, 1);  // primitives, workspaces, pages
     backend_.synchronize();
-    trial.calls = choose_calls(plan_.schedule.cell_time_ns, clock_ns_,
+    trial.calls = choose_calls(plan_.schedule.cell_time_ns, totals_.clock_ns,
                                [&](std::int64_t calls) { return time_calls(trial.body, calls, timer_); });
+    if (plan_.schedule.mode == Mode::kLatency) trial.calls = std::min(trial.calls, kMostLatencyCalls);
+    if (plan_.schedule.mode == Mode::kCold) trial.calls = std::min(trial.calls, kMostColdCalls);
   }
 
-  void run_block(const std::string& key, int block) {
+  // Disturbed blocks are measured again, at most as many as were asked for; the record keeps both.
+  void run_blocks(const std::string& key) {
+    int left = plan_.schedule.blocks;
+    int replacements = plan_.schedule.blocks;
+    for (int block = plan_.schedule.first_block; left > 0; ++block) {
+      if (run_block(key, block) && replacements > 0) {
+        --replacements;
+      } else {
+        --left;
+      }
+    }
+  }
+
+  // True: a cell of it was disturbed.
+  bool run_block(const std::string& key, int block) {
+    bool disturbed = false;
     int order = 0;
     for (const std::size_t next :
          block_order(plan_.schedule.order_seed, key, plan_.process, block, runs_.size())) {
       auto& trial = runs_[next];
-      guarded(trial, [&] {
-        const Cell cell = run_cell(trial.id(), trial.body, trial.calls, timer_);
-        timed_ns_ += cell.time_ns;
-        events_.write("sample", {{"id", trial.id()},
-                                 {"process", plan_.process},
-                                 {"block", block},
-                                 {"order", order},
-                                 {"calls", cell.calls},
-                                 {"time_ns", cell.time_ns},
-                                 {"page_faults", cell.page_faults}});
-      });
+      guarded(trial, [&] { disturbed = !run_one_cell(trial, block, order).empty() || disturbed; });
       ++order;
     }
+    return disturbed;
+  }
+
+  // Each trial alone, cell after cell, as long as asked.
+  void run_sustained(const std::string& key) {
+    int order = 0;
+    for (const std::size_t next : block_order(plan_.schedule.order_seed, key, plan_.process,
+                                              plan_.schedule.first_block, runs_.size())) {
+      auto& trial = runs_[next];
+      const auto begin = Clock::now();
+      const auto energy_before = backend_.telemetry().energy_j;
+      std::int64_t calls = 0;
+      for (int block = plan_.schedule.first_block;
+           trial.alive && Clock::now() - begin < std::chrono::nanoseconds(plan_.schedule.sustained_time_ns);
+           ++block) {
+        guarded(trial, [&] { run_one_cell(trial, block, order); });
+        calls += trial.calls + lead_in_calls(trial.calls);
+      }
+      const auto energy_after = backend_.telemetry().energy_j;
+      if (energy_before && energy_after && *energy_after > *energy_before && calls > 0) {
+        trial.sustained = {{"energy_j", *energy_after - *energy_before}, {"energy_calls", calls}};
+      }
+      ++order;
+    }
+  }
+
+  // Why the cell was disturbed; empty: nothing is known against it.
+  std::string run_one_cell(TrialRun& trial, int block, int order) {
+    const Mode mode = plan_.schedule.mode;
+    const CellPlan plan{trial.calls, mode == Mode::kLatency || mode == Mode::kCold, flush_.get()};
+    watch_.begin();
+    const auto begin = Clock::now();
+    const Cell cell = run_cell(trial.id(), trial.body, plan, backend_, timer_);
+    std::string disturbance = watch_.end((Clock::now() - begin).count());
+    totals_.timed_ns += cell.time_ns;
+    Json sample{{"id", trial.id()},         {"process", plan_.process},  {"block", block},
+                {"order", order},           {"calls", cell.calls},       {"time_ns", cell.time_ns},
+                {"page_faults", cell.page_faults}};
+    if (!disturbance.empty()) sample["disturbed"] = disturbance;
+    if (!cell.call_times_ns.empty()) sample["call_times_ns"] = cell.call_times_ns;
+    if (mode == Mode::kSustained) sample["device"] = watch_.device();
+    events_.write("sample", sample);
+    return disturbance;
   }
 
   void check(TrialRun& trial) {
@@ -112,7 +194,14 @@ class GroupRun {
       changed = "tensor '" + name + "' was written by the timed calls";
     }
     finish(trial.id(), changed.empty() ? MeasurementVerdict::kMeasured : MeasurementVerdict::kOutputChanged,
-           changed, {{"calls_per_cell", trial.calls}, {"output_check", to_string(check_method(evidence))}});
+           changed, answer_fields(trial));
+  }
+
+  static Json answer_fields(const TrialRun& trial) {
+    const Json& evidence = trial.subject->trial->evidence;
+    Json fields{{"calls_per_cell", trial.calls}, {"output_check", to_string(check_method(evidence))}};
+    if (!trial.sustained.is_null()) fields.update(trial.sustained);
+    return fields;
   }
 
   void finish(const std::string& id, MeasurementVerdict verdict, const std::string& reason,
@@ -125,20 +214,21 @@ class GroupRun {
   const Plan& plan_;
   backends::Backend& backend_;
   backends::Timer& timer_;
-  std::int64_t clock_ns_;
   results::EventWriter& events_;
+  DisturbanceWatch watch_;
+  std::unique_ptr<backends::MemoryPasses> flush_;  // of mode `cold`
   Admission admission_;
   std::vector<TrialRun> runs_;
-  std::int64_t timed_ns_ = 0;
+  ProcessTotals totals_;
 };
 
 }  // namespace
 
-std::int64_t measure(const Plan& plan, backends::Backend& backend, results::EventWriter& events) {
+ProcessTotals measure(const Plan& plan, backends::Backend& backend, results::EventWriter& events) {
   const auto timer = backend.timer();
   GroupRun run(plan, backend, *timer, events);
   for (const auto& group : plan.groups) run.run(group);
-  return run.timed_ns();
+  return run.totals();
 }
 
 }  // namespace ampgate::bench

@@ -9,8 +9,14 @@
 
 namespace ampgate::bench {
 
-// Writes the events of docs/protocol.md and returns the time spent inside timed sections. An exception inside
-// a trial is that trial's verdict. The caller holds an at::NoGradGuard.
-std::int64_t measure(const Plan& plan, backends::Backend& backend, results::EventWriter& events);
+struct ProcessTotals {
+  std::int64_t timed_ns = 0;  // inside timed sections
+  std::int64_t clock_ns = 0;  // the shortest time that the timer reports for nothing at all
+  results::Json conditions;   // before, after, and what the device told in between
+};
+
+// Writes the events of docs/protocol.md. An exception inside a trial is that trial's verdict. The caller holds
+// an at::NoGradGuard.
+ProcessTotals measure(const Plan& plan, backends::Backend& backend, results::EventWriter& events);
 
 }  // namespace ampgate::bench

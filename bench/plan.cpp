@@ -1,7 +1,10 @@
 #include "bench/plan.h"
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 
+#include "backends/to_json.h"
 #include "results/error.h"
 
 namespace ampgate::bench {
@@ -12,28 +15,31 @@ using results::Json;
 Phase phase_from(const std::string& word) {
   if (word == "bench") return Phase::kBench;
   if (word == "inspect") return Phase::kInspect;
-  throw std::invalid_argument("phase '" + word + "' is not one of this worker's: bench, inspect");
+  if (word == "ceilings") return Phase::kCeilings;
+  throw std::invalid_argument("phase '" + word + "' is not one of this worker's: bench, inspect, ceilings");
 }
 
-backends::ProcessSettings settings_from(const Json& json) {
-  backends::ProcessSettings settings;
-  settings.threads = json.at("threads").get<int>();
-  settings.affinity = json.value("affinity", std::vector<int>{});
-  if (json.contains("mmap_threshold_bytes")) {
-    settings.mmap_threshold_bytes = json["mmap_threshold_bytes"].get<std::int64_t>();
-  }
-  if (json.contains("trim_threshold_bytes")) {
-    settings.trim_threshold_bytes = json["trim_threshold_bytes"].get<std::int64_t>();
-  }
-  return settings;
+constexpr std::array<std::string_view, 5> kModes{"warm", "cold", "latency", "sustained", "default-malloc"};
+
+Mode mode_from(const std::string& word) {
+  const auto found = std::find(kModes.begin(), kModes.end(), word);
+  if (found == kModes.end()) throw std::invalid_argument("/bench/mode: '" + word + "' is not a mode");
+  return static_cast<Mode>(found - kModes.begin());
 }
 
 Schedule schedule_from(const Json& json) {
   Schedule schedule;
+  schedule.mode = mode_from(json.value("mode", "warm"));
   schedule.blocks = json.at("blocks").get<int>();
   schedule.first_block = json.at("first_block").get<int>();
   schedule.cell_time_ns = json.at("cell_time_ns").get<std::int64_t>();
   schedule.order_seed = json.at("order_seed").get<std::uint64_t>();
+  if (schedule.mode == Mode::kSustained) {
+    schedule.sustained_time_ns = json.at("sustained_time_ns").get<std::int64_t>();
+    if (schedule.sustained_time_ns < 1) {
+      throw std::invalid_argument("/bench/sustained_time_ns must be at least 1");
+    }
+  }
   if (schedule.blocks < 1 || schedule.first_block < 0 || schedule.cell_time_ns < 1) {
     throw std::invalid_argument("/bench: blocks and cell_time_ns must be at least 1, first_block at least 0");
   }
@@ -66,6 +72,8 @@ std::vector<Group> groups_from(const Json& trials) {
 
 }  // namespace
 
+std::string_view to_string(Mode mode) { return kModes.at(static_cast<std::size_t>(mode)); }
+
 Plan parse_plan(const results::Json& document) {
   try {
     Plan plan;
@@ -76,9 +84,9 @@ Plan parse_plan(const results::Json& document) {
     plan.process = document.at("process").get<int>();
     plan.rules = results::parse_rules(document.at("rules").dump(), "plan /rules");
     plan.rules_sha256 = document.at("rules_sha256").get<std::string>();
-    plan.settings = settings_from(document.at("settings"));
+    plan.settings = backends::process_settings_from(document.at("settings"));
     if (plan.phase == Phase::kBench) plan.schedule = schedule_from(document.at("bench"));
-    plan.groups = groups_from(document.at("trials"));
+    if (plan.phase != Phase::kCeilings) plan.groups = groups_from(document.at("trials"));
     return plan;
   } catch (const results::Error&) {
     throw;

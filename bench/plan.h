@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/settings.h"
@@ -15,7 +16,12 @@
 
 namespace ampgate::bench {
 
-enum class Phase { kBench, kInspect };
+enum class Phase { kBench, kInspect, kCeilings };
+
+// What the cells of a process measure. `kDefaultMalloc` is `kWarm` under glibc's own malloc thresholds.
+enum class Mode { kWarm, kCold, kLatency, kSustained, kDefaultMalloc };
+
+std::string_view to_string(Mode mode);
 
 struct Trial {
   std::string id;
@@ -33,10 +39,12 @@ struct Group {
 };
 
 struct Schedule {
+  Mode mode = Mode::kWarm;
   int blocks = 1;
   int first_block = 0;
   std::int64_t cell_time_ns = 15'000'000;
   std::uint64_t order_seed = 0;
+  std::int64_t sustained_time_ns = 0;  // kSustained: of each precision alone
 };
 
 struct Plan {

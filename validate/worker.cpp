@@ -61,18 +61,9 @@ Trial read_trial(const Json& entry) {
   }
 }
 
-backends::ProcessSettings read_process_settings(const Json& settings) {
-  const auto bytes = [&](const char* key) -> std::optional<std::int64_t> {
-    if (!settings.contains(key)) return {};
-    return settings[key].get<std::int64_t>();
-  };
-  return {settings.at("threads").get<int>(), settings.at("affinity").get<std::vector<int>>(),
-          bytes("mmap_threshold_bytes"), bytes("trim_threshold_bytes")};
-}
-
 std::unique_ptr<backends::Backend> open_device(const Json& plan) {
   try {
-    backends::apply(read_process_settings(plan.at("settings")));
+    backends::apply(backends::process_settings_from(plan.at("settings")));
   } catch (const std::runtime_error& error) {
     throw EnvironmentError(error.what(), "change the settings, or run on a machine that has them");
   }

@@ -52,6 +52,16 @@ class GpuBackend final : public Backend {
   void synchronize() override { at::accelerator::synchronizeDevice(index_); }
   std::unique_ptr<Timer> timer() override { return gpu_timer(index_); }
   std::unique_ptr<MemoryMeter> memory_meter() override { return gpu_memory_meter(index_); }
+  std::unique_ptr<MemoryPasses> memory_passes(std::int64_t bytes) override {
+    return gpu_memory_passes(index_, bytes);
+  }
+  std::int64_t last_level_cache_bytes() const override {
+    // MI300's cache between L2 and memory is not in the runtime's properties (AMD CDNA 3 white paper, 2023).
+    constexpr std::int64_t kInfinityCache = std::int64_t{256} << 20;
+    return info_.cache_bytes + (info_.architecture.starts_with("gfx942") ? kInfinityCache : 0);
+  }
+  Telemetry telemetry() override { return gpu_telemetry(info_); }
+  Peaks peaks() const override { return gpu_peaks(info_); }
 
   std::string digest(const at::Tensor& tensor) override {
     const at::Tensor dense = in_logical_order(tensor).to(device());

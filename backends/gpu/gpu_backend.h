@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "backends/backend.h"
+#include "backends/kernels/device_info.h"
 
 namespace ampgate::backends::gpu {
 
@@ -23,5 +24,13 @@ std::unique_ptr<Timer> gpu_timer(c10::DeviceIndex index);
 std::unique_ptr<MemoryMeter> gpu_memory_meter(c10::DeviceIndex index);
 
 Identity gpu_identity(c10::DeviceIndex index);
+
+// On the current stream, in a buffer that LibTorch's caching allocator does not know.
+std::unique_ptr<MemoryPasses> gpu_memory_passes(c10::DeviceIndex index, std::int64_t bytes);
+
+Peaks gpu_peaks(const kernels::DeviceInfo& info);
+
+// NVIDIA: NVML, which comes with the driver; AMD: the kernel driver's files. What neither tells is absent.
+Telemetry gpu_telemetry(const kernels::DeviceInfo& info);
 
 }  // namespace ampgate::backends::gpu

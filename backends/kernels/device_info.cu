@@ -10,6 +10,10 @@ namespace {
 
 using Properties = hipDeviceProp_t;
 
+constexpr auto kClock = hipDeviceAttributeClockRate;
+constexpr auto kMemoryClock = hipDeviceAttributeMemoryClockRate;
+constexpr auto kMemoryBus = hipDeviceAttributeMemoryBusWidth;
+
 std::string architecture_of(const Properties& properties) { return properties.gcnArchName; }
 
 std::string uuid_of(int index) {
@@ -21,6 +25,9 @@ std::string uuid_of(int index) {
 #else
 
 using Properties = cudaDeviceProp;
+constexpr auto kClock = cudaDevAttrClockRate;
+constexpr auto kMemoryClock = cudaDevAttrMemoryClockRate;
+constexpr auto kMemoryBus = cudaDevAttrGlobalMemoryBusWidth;
 
 std::string architecture_of(const Properties& properties) {
   return std::to_string(properties.major) + "." + std::to_string(properties.minor);
@@ -41,6 +48,13 @@ std::string uuid_of(int index) {
 
 #endif
 
+// 0 where the runtime does not know.
+template <typename Attribute>
+int attribute(Attribute which, int index) {
+  int value = 0;
+  return AMPGATE_GPU(DeviceGetAttribute)(&value, which, index) == gpu::kSuccess ? value : 0;
+}
+
 }  // namespace
 
 const char* read_device_info(int index, DeviceInfo& info) {
@@ -53,6 +67,10 @@ const char* read_device_info(int index, DeviceInfo& info) {
   info.architecture = architecture_of(properties);
   info.capability_major = properties.major;
   info.compute_units = properties.multiProcessorCount;
+  info.clock_hz = 1e3 * attribute(kClock, index);
+  info.memory_clock_hz = 1e3 * attribute(kMemoryClock, index);
+  info.memory_bus_bits = attribute(kMemoryBus, index);
+  info.cache_bytes = properties.l2CacheSize;
   info.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   char address[32] = {};
   if (AMPGATE_GPU(DeviceGetPCIBusId)(address, sizeof address, index) == gpu::kSuccess)
