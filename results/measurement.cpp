@@ -53,16 +53,15 @@ double interval_level(const Rules& rules, int look) {
   return look == 0 ? level : level_at_look(level, look);
 }
 
-std::uint64_t seed_of(const RunData& run) { return run.header.at("plan").at("seed").get<std::uint64_t>(); }
-
 Json interval_json(const Interval& interval) { return Json::array({interval.low, interval.high}); }
 
 Json to_json(const Estimate& estimate, const char* value_name, double level) {
   Json json{{value_name, estimate.value}};
+  Json absent = Json::object();
   if (estimate.interval) {
     json["interval"] = interval_json(*estimate.interval);
   } else {
-    json["absent"] = {{"interval", estimate.method}};
+    absent["interval"] = estimate.method;
   }
   json["level"] = level;
   json["mad"] = estimate.mad;
@@ -70,7 +69,17 @@ Json to_json(const Estimate& estimate, const char* value_name, double level) {
   json["processes"] = estimate.processes;
   json["lag1"] = number(estimate.lag1);
   json["drift_per_block"] = number(estimate.drift);
+  const auto add_probability = [&](const char* key, const std::optional<double>& p) {
+    if (p) {
+      json[key] = *p;
+    } else {
+      absent[key] = "too few blocks in a process to speak of their order";
+    }
+  };
+  add_probability("lag1_p", estimate.lag1_p);
+  add_probability("drift_p", estimate.drift_p);
   json["method"] = estimate.method;
+  if (!absent.empty()) json["absent"] = std::move(absent);
   return json;
 }
 
@@ -93,7 +102,7 @@ std::optional<Estimate> ratio(const RunData& run, const std::string& numerator,
   if (!is_measured(run, numerator) || !is_measured(run, denominator)) return std::nullopt;
   const auto top = samples_of(run, numerator);
   const auto bottom = samples_of(run, denominator);
-  return paired_ratio(top, bottom, level, seed_of(run));
+  return paired_ratio(top, bottom, level);
 }
 
 std::string say_speedup(const Estimate& speedup) {
@@ -171,6 +180,26 @@ void add_samples(Json& result, const RunData& run, const std::string& id) {
   result["samples"] = std::move(rows);
 }
 
+// What the order of the blocks shows beyond chance, in words.
+Json order_notes(const Estimate& time) {
+  constexpr double kSignificant = 0.01;
+  Json notes = Json::array();
+  if (time.drift_p && *time.drift_p < kSignificant) {
+    char text[96];
+    std::snprintf(text, sizeof text, "times drift by %+.2g %% a block (p = %.1g)", 100 * time.drift,
+                  *time.drift_p);
+    notes.push_back(text);
+  }
+  if (time.lag1_p && *time.lag1_p < kSignificant) {
+    char text[96];
+    std::snprintf(text, sizeof text,
+                  "neighbouring blocks resemble each other (lag-1 correlation %.2f, p = %.1g)", time.lag1,
+                  *time.lag1_p);
+    notes.push_back(text);
+  }
+  return notes;
+}
+
 // Why the numbers of a trial say less than was planned; empty when they do not.
 std::string shortfall(const RunData& run, std::size_t samples, const Estimate& time) {
   const Json& schedule = run.header.at("plan").at("schedule");
@@ -209,7 +238,7 @@ double widest_interval(const RunData& run, const std::string& group, const Rules
     const auto id = entry.at("id").get<std::string>();
     if (group_of(id) != group || !is_measured(run, id)) continue;
     const auto samples = samples_of(run, id);
-    widest = std::max(widest, relative_half_width(median_time(samples, level, seed_of(run))));
+    widest = std::max(widest, relative_half_width(median_time(samples, level)));
     const auto bf16 = bf16_partner(id);
     if (bf16.empty()) continue;
     if (const auto compared = ratio(run, id, bf16, level))
@@ -225,13 +254,14 @@ Json measurement(const RunData& run, const std::string& id, const Rules& rules) 
   if (!carries_numbers(measurement_verdict_from(verdict.at("verdict").get<std::string>()))) return result;
   const double level = interval_level(rules, looks(run));
   const auto samples = samples_of(run, id);
-  const Estimate time = median_time(samples, level, seed_of(run));
+  const Estimate time = median_time(samples, level);
   if (auto reason = shortfall(run, samples.size(), time);
       !reason.empty() && result["verdict"] == "measured") {
     result["verdict"] = to_string(MeasurementVerdict::kAmbiguous);
     result["reason"] = std::move(reason);
   }
   result["time_ns"] = to_json(time, "median", level);
+  if (Json notes = order_notes(time); !notes.empty()) result["notes"] = std::move(notes);
   if (verdict.contains("calls_per_cell")) result["time_ns"]["calls_per_cell"] = verdict.at("calls_per_cell");
   if (verdict.contains("output_check")) result["output_check"] = verdict.at("output_check");
   result["absent"] = Json::object();

@@ -8,12 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "results/resampling.h"
+#include "results/series.h"
+#include "results/trend.h"
 
 namespace ampgate::results {
 namespace {
 
-constexpr std::size_t kFewestGroups = 6;
+constexpr int kFewestBlocks = 6;
 
 using ByCell = std::map<std::pair<int, int>, double>;  // (process, block) -> log t
 
@@ -43,77 +44,109 @@ Series by_process(const ByCell& cells) {
   return series;
 }
 
-std::vector<double> pooled(const Series& series) {
-  std::vector<double> values;
-  for (const auto& of_process : series) values.insert(values.end(), of_process.begin(), of_process.end());
-  return values;
-}
-
 double deviation(std::vector<double> values, double centre) {
   for (double& value : values) value = std::abs(value - centre);
   return median(std::move(values));
 }
 
-// All of the estimate but value and mad, on log scale.
-//
-// The percentile bootstrap alone covers too little when processes are few: with n of them it cannot reach
-// past the n medians that it saw, which hold the true one between them in 1 - 2^(1-n) of runs (75 % for
-// three). Student's t over the processes' medians is exact at every n when these are normal on log scale,
-// whatever the blocks do; so the interval is the hull of both. With one process its groups of blocks stand in
-// for processes.
-Estimate describe(const Series& series, double level, std::uint64_t seed) {
+std::vector<double> unit_medians(const Series& series) {
+  std::vector<double> medians;
+  for (const auto unit : units(series)) medians.push_back(median({unit.begin(), unit.end()}));
+  return medians;
+}
+
+void check_level(double level) {
   if (!(level > 0 && level < 1)) throw std::invalid_argument("a level must lie inside (0, 1)");
+}
+
+Estimate counted(const Series& series) {
   if (series.empty()) throw std::invalid_argument("no samples");
   Estimate estimate;
   estimate.processes = static_cast<int>(series.size());
-  estimate.samples = static_cast<int>(count_groups(series, 1));
-  estimate.lag1 = lag1_autocorrelation(series);
-  estimate.drift = std::expm1(slope_per_block(series));
+  estimate.samples = static_cast<int>(pooled(series).size());
+  return estimate;
+}
 
-  const std::size_t size = group_size(series);
-  const std::size_t groups = count_groups(series, size);
-  const std::string units =
-      size == 1 ? "blocks" : "groups of " + std::to_string(size) + " neighbouring blocks";
-  if (groups < kFewestGroups) {
-    estimate.method = "no interval: " + std::to_string(groups) + " " + units + ", at least " +
-                      std::to_string(kFewestGroups) + " are needed";
+std::string too_few(int blocks) {
+  return "no interval: " + std::to_string(blocks) + " blocks, at least " + std::to_string(kFewestBlocks) +
+         " are needed";
+}
+
+void set(Estimate& estimate, Bracket bracket) {
+  estimate.interval = bracket.interval;
+  estimate.method = std::move(bracket.method);
+}
+
+// Everything but the value's own scale and mad.
+//
+// Resampling n processes with their blocks whole gives the mean of their medians a standard error of
+// s / sqrt(n) times sqrt((n - 1) / n), which is put right (Davison and Hinkley 1997, sections 2.2 and 3.8),
+// so nothing needs to be drawn. Blocks are not drawn again inside a process: its median carries their noise
+// already, and it would be counted twice. Percentiles of few processes cannot reach past the n medians that
+// they saw, which hold the true one between them in 1 - 2^(1-n) of runs (75 % for three); hence Student's t.
+Estimate describe(const Series& series, double value, double level) {
+  Estimate estimate = counted(series);
+  estimate.value = value;
+  estimate.lag1 = lag1_autocorrelation(series);
+  estimate.lag1_p = lag1_p_value(series);
+  estimate.drift = std::expm1(slope_per_block(series));
+  estimate.drift_p = drift_p_value(series);
+  if (estimate.samples < kFewestBlocks) {
+    estimate.method = too_few(estimate.samples);
     return estimate;
   }
-  const Interval resampled = bootstrap_median(series, size, level, seed);
-  const Interval normal = student_interval(unit_medians(series, size), level);
-  const Interval interval{std::min(resampled.low, normal.low), std::max(resampled.high, normal.high)};
-  const bool one = series.size() == 1;
-  estimate.method = "hierarchical percentile bootstrap of the median over processes and " + units +
-                    ", joined with Student's t over the medians of " + (one ? units : "processes") +
-                    " (log scale)";
-  if (one) estimate.method += "; one process only, so the spread between processes is not in it";
-  estimate.interval = Interval{std::exp(interval.low), std::exp(interval.high)};
+  set(estimate, bracket_by_units(series, value, unit_medians(series), "medians", level));
   return estimate;
 }
 
 }  // namespace
 
-Estimate median_time(std::span<const Sample> samples, double level, std::uint64_t seed) {
-  Estimate estimate = describe(by_process(logs_by_cell(samples)), level, seed);
+Estimate median_time(std::span<const Sample> samples, double level) {
+  check_level(level);
+  const Series series = by_process(logs_by_cell(samples));
   std::vector<double> times;
   for (const Sample& sample : samples) times.push_back(sample.time_ns);
-  estimate.value = median(times);
+  Estimate estimate = describe(series, times.empty() ? 0 : median(times), level);
   estimate.mad = deviation(std::move(times), estimate.value);
   return estimate;
 }
 
-Estimate paired_ratio(std::span<const Sample> numerator, std::span<const Sample> denominator, double level,
-                      std::uint64_t seed) {
+Estimate paired_ratio(std::span<const Sample> numerator, std::span<const Sample> denominator, double level) {
+  check_level(level);
   const ByCell above = logs_by_cell(numerator);
   ByCell ratios;
   for (const auto& [cell, log_time] : logs_by_cell(denominator)) {
     if (const auto match = above.find(cell); match != above.end()) ratios[cell] = match->second - log_time;
   }
   const Series series = by_process(ratios);
-  Estimate estimate = describe(series, level, seed);
-  const double centre = median(pooled(series));
-  estimate.value = std::exp(centre);
+  const double centre = series.empty() ? 0 : median(pooled(series));
+  Estimate estimate = describe(series, std::exp(centre), level);
   estimate.mad = deviation(pooled(series), centre);
+  return estimate;
+}
+
+Estimate unpaired_ratio(std::span<const Sample> numerator, std::span<const Sample> denominator,
+                        double level) {
+  check_level(level);
+  const Series above = by_process(logs_by_cell(numerator));
+  const Series below = by_process(logs_by_cell(denominator));
+  Estimate estimate = counted(above);
+  const Estimate other = counted(below);
+  const int fewer = std::min(estimate.samples, other.samples);
+  estimate.samples += other.samples;
+  estimate.processes += other.processes;
+  estimate.value = std::exp(median(pooled(above)) - median(pooled(below)));
+  if (fewer < kFewestBlocks) {
+    estimate.method = too_few(fewer);
+    return estimate;
+  }
+  if (above.size() < 2 || below.size() < 2) {
+    estimate.method =
+        "no interval: one process only on one side, so what differs between processes is unseen";
+    return estimate;
+  }
+  set(estimate, bracket(estimate.value, welch_interval(unit_medians(above), unit_medians(below), level),
+                        "Welch's t over the medians of processes (log scale)"));
   return estimate;
 }
 

@@ -24,25 +24,32 @@ struct Interval {
 
 struct Estimate {
   double value = 0;                  // the median: nanoseconds, or a ratio
-  std::optional<Interval> interval;  // absent: too few samples, `method` says so
-  double mad = 0;   // median absolute deviation from the median, not scaled; of a ratio: of log t
-  int samples = 0;  // before neighbouring blocks were merged
+  std::optional<Interval> interval;  // absent: `method` says why
+  double mad = 0;  // median absolute deviation from the median, not scaled; of a ratio: of log t
+  int samples = 0;
   int processes = 0;
-  double lag1 = 0;     // autocorrelation of neighbouring blocks within processes, before merging
-  double drift = 0;    // relative change per block within processes (Theil-Sen slope)
-  std::string method;  // how the interval was made, or why there is none
+  double lag1 = 0;                // autocorrelation of neighbouring blocks within processes
+  std::optional<double> lag1_p;   // probability of that much or more without any; absent: too few blocks
+  double drift = 0;               // relative change per block within processes (Theil-Sen slope)
+  std::optional<double> drift_p;  // probability of such a trend, up or down, without any
+  std::string method;             // how the interval was made, or why there is none
 };
 
-// Median time of one call. `level` is the interval's (0.95), `seed` that of the resampling: the same samples
-// and seed give the same bits. Throws std::invalid_argument for no samples, a time that is not finite and
+// Median time of one call over all samples. The interval is Student's t over the medians of processes on log
+// scale, widened to hold the value: a process is a sample, so processes are what is resampled, and their
+// blocks come along whole. Throws std::invalid_argument for no samples, a time that is not finite and
 // positive, two samples of one process and block, or a level outside (0, 1).
-Estimate median_time(std::span<const Sample> samples, double level, std::uint64_t seed);
+Estimate median_time(std::span<const Sample> samples, double level);
 
 // Median of t_numerator / t_denominator over the blocks that both have, on log t, so that A:B and B:A are
 // reciprocals. A speed-up over fp32 is paired_ratio(fp32, x). Throws as median_time does; no common block
 // counts as no samples.
-Estimate paired_ratio(std::span<const Sample> numerator, std::span<const Sample> denominator, double level,
-                      std::uint64_t seed);
+Estimate paired_ratio(std::span<const Sample> numerator, std::span<const Sample> denominator, double level);
+
+// Median of the numerator over median of the denominator for samples that share no process: two runs. The
+// interval is Welch's over the medians of processes on log scale; absent where either has one process only,
+// since what differs between processes cannot be seen there. `lag1`, `drift` and `mad` are not filled in.
+Estimate unpaired_ratio(std::span<const Sample> numerator, std::span<const Sample> denominator, double level);
 
 // Level of the interval at look 1, 2, 3... when a run looks more than once and may stop at any of them: look
 // k spends 1 / (k (k + 1)) of what may be missed, and these shares add up to one (Bonferroni). A run that

@@ -7,51 +7,22 @@
 #include <stdexcept>
 #include <vector>
 
-#include "results/resampling.h"
+#include "results/series.h"
 #include "results/student_t.h"
+#include "results/trend.h"
+#include "synthetic.h"
 
 namespace ampgate::results {
 namespace {
 
-std::vector<Sample> samples_of(const std::vector<std::vector<double>>& times) {
-  std::vector<Sample> samples;
-  for (std::size_t p = 0; p < times.size(); ++p) {
-    for (std::size_t b = 0; b < times[p].size(); ++b) {
-      samples.push_back({static_cast<int>(p), static_cast<int>(b), times[p][b], 1});
-    }
-  }
-  return samples;
-}
-
-// Processes of normal effect on log scale, blocks of normal noise inside them, correlated from block to
-// block.
-struct Simulation {
-  std::mt19937_64 engine;
-  std::normal_distribution<double> normal{};
-
-  std::vector<Sample> run(int processes, int blocks, double between, double within, double correlation) {
-    std::vector<std::vector<double>> times;
-    for (int p = 0; p < processes; ++p) {
-      const double effect = between * normal(engine);
-      double noise = normal(engine);
-      auto& of_process = times.emplace_back();
-      for (int b = 0; b < blocks; ++b) {
-        noise = correlation * noise + std::sqrt(1 - correlation * correlation) * normal(engine);
-        of_process.push_back(1000 * std::exp(effect + within * noise));
-      }
-    }
-    return samples_of(times);
-  }
-};
-
 TEST(Statistics, MediansAndDeviationsByHand) {
-  const Estimate odd = median_time(samples_of({{5, 1, 9}, {2, 4}}), 0.95, 1);
+  const Estimate odd = median_time(samples_of({{5, 1, 9}, {2, 4}}), 0.95);
   EXPECT_EQ(odd.value, 4);
   EXPECT_EQ(odd.mad, 2);  // |1 -3 5 -2 0|
   EXPECT_EQ(odd.samples, 5);
   EXPECT_EQ(odd.processes, 2);
-  EXPECT_EQ(median_time(samples_of({{4, 1, 3, 10}}), 0.95, 1).value, 3.5);
-  EXPECT_EQ(median_time(samples_of({{7}}), 0.95, 1).value, 7);
+  EXPECT_EQ(median_time(samples_of({{4, 1, 3, 10}}), 0.95).value, 3.5);
+  EXPECT_EQ(median_time(samples_of({{7}}), 0.95).value, 7);
 }
 
 TEST(Statistics, RatioIsPairedByProcessAndBlock) {
@@ -60,55 +31,106 @@ TEST(Statistics, RatioIsPairedByProcessAndBlock) {
   std::vector<Sample> fast = samples_of({{10, 15, 40}});
   fast[1].block = 7;  // has no partner
   std::swap(slow[0], slow[2]);
-  const Estimate ratio = paired_ratio(slow, fast, 0.95, 1);
+  const Estimate ratio = paired_ratio(slow, fast, 0.95);
   EXPECT_DOUBLE_EQ(ratio.value, 2);
   EXPECT_EQ(ratio.samples, 2);
   EXPECT_NEAR(ratio.mad, 0, 1e-15);
   fast[0].process = fast[2].process = 5;
-  EXPECT_THROW(paired_ratio(slow, fast, 0.95, 1), std::invalid_argument);
+  EXPECT_THROW(paired_ratio(slow, fast, 0.95), std::invalid_argument);
 }
 
 TEST(Statistics, RatioAndReverseAreReciprocals) {
-  Simulation simulation{std::mt19937_64(3)};
+  Synthetic synthetic(3);
   for (int i = 0; i < 10; ++i) {
-    const auto a = simulation.run(3, 8, 0.1, 0.05, 0);
-    const auto b = simulation.run(3, 8, 0.1, 0.05, 0);
-    const Estimate forward = paired_ratio(a, b, 0.95, 5);
-    const Estimate backward = paired_ratio(b, a, 0.95, 5);
-    ASSERT_TRUE(forward.interval && backward.interval);
-    EXPECT_NEAR(forward.value * backward.value, 1, 1e-14);
-    EXPECT_NEAR(forward.interval->low * backward.interval->high, 1, 1e-14);
-    EXPECT_NEAR(forward.interval->high * backward.interval->low, 1, 1e-14);
-    EXPECT_EQ(forward.mad, backward.mad);
+    const auto a = synthetic.run({.processes = 3, .blocks = 8, .between = 3});
+    const auto b = synthetic.run({.processes = 3, .blocks = 8, .between = 3});
+    for (const auto ratio : {paired_ratio, unpaired_ratio}) {
+      const Estimate forward = ratio(a, b, 0.95);
+      const Estimate backward = ratio(b, a, 0.95);
+      ASSERT_TRUE(forward.interval && backward.interval);
+      EXPECT_NEAR(forward.value * backward.value, 1, 1e-14);
+      EXPECT_NEAR(forward.interval->low * backward.interval->high, 1, 1e-13);
+      EXPECT_NEAR(forward.interval->high * backward.interval->low, 1, 1e-13);
+      EXPECT_EQ(forward.mad, backward.mad);
+    }
   }
 }
 
-TEST(Statistics, TheSameSeedGivesTheSameBits) {
-  Simulation simulation{std::mt19937_64(4)};
-  const auto samples = simulation.run(3, 8, 0.0, 0.05, 0);
-  const Estimate a = median_time(samples, 0.95, 9);
-  const Estimate b = median_time(std::vector<Sample>(samples.rbegin(), samples.rend()), 0.95, 9);
+TEST(Statistics, TheOrderOfTheSamplesChangesNothing) {
+  const auto samples = Synthetic(4).run({.processes = 3, .blocks = 8});
+  const Estimate a = median_time(samples, 0.95);
+  const Estimate b = median_time(std::vector<Sample>(samples.rbegin(), samples.rend()), 0.95);
   EXPECT_EQ(a.interval->low, b.interval->low);
   EXPECT_EQ(a.interval->high, b.interval->high);
 }
 
+TEST(Statistics, IntervalIsStudentsOverTheMediansOfProcesses) {
+  // Medians of processes: 1, e, e^2; on log scale 1 +- 4.3027 / sqrt(3).
+  const double e = std::exp(1.0);
+  const Estimate estimate = median_time(samples_of({{1, 0.5, 9}, {e, 1, 7}, {e * e, 2, 99}}), 0.95);
+  ASSERT_TRUE(estimate.interval);
+  EXPECT_NEAR(std::log(estimate.interval->low), 1 - 2.4841, 1e-4);
+  EXPECT_NEAR(std::log(estimate.interval->high), 1 + 2.4841, 1e-4);
+}
+
+TEST(Statistics, IntervalHoldsTheMedianItself) {
+  // Eleven processes at 100 and nine at 200: the mean of the logarithms lies beyond the median.
+  std::vector<std::vector<double>> times(11, {100, 100.1, 99.9});
+  times.insert(times.end(), 9, {200, 200.1, 199.9});
+  const Estimate estimate = median_time(samples_of(times), 0.95);
+  ASSERT_TRUE(estimate.interval);
+  EXPECT_LE(estimate.interval->low, estimate.value);
+}
+
 TEST(Statistics, NoIntervalFromFewerThanSix) {
-  const Estimate few = median_time(samples_of({{10, 12}, {11, 10}, {12}}), 0.95, 1);
+  const Estimate few = median_time(samples_of({{10, 12}, {11, 10}, {12}}), 0.95);
   EXPECT_FALSE(few.interval);
   EXPECT_NE(few.method.find("no interval: 5 blocks"), std::string::npos) << few.method;
   EXPECT_EQ(relative_half_width(few), INFINITY);
-  EXPECT_TRUE(median_time(samples_of({{10, 12}, {11, 10}, {12, 11}}), 0.95, 1).interval);
-  // A trend in one process leaves few independent groups.
-  const Estimate trend = median_time(samples_of({{10, 11, 12, 13, 14, 15, 16, 17, 18, 19}}), 0.95, 1);
-  EXPECT_FALSE(trend.interval);
-  EXPECT_NE(trend.method.find("neighbouring"), std::string::npos) << trend.method;
+  EXPECT_TRUE(median_time(samples_of({{10, 12}, {11, 10}, {12, 11}}), 0.95).interval);
+  EXPECT_FALSE(
+      unpaired_ratio(samples_of({{1, 2}, {2, 1}}), samples_of({{1, 2, 3}, {2, 1, 3}}), 0.95).interval);
+}
+
+TEST(Statistics, NoIntervalBeyondWhatNumbersHold) {
+  const Estimate apart = median_time(samples_of({{1, 1, 1}, {1e9, 1e9, 1e9}}), 0.99999);
+  EXPECT_FALSE(apart.interval);
+  EXPECT_NE(apart.method.find("too few"), std::string::npos) << apart.method;
 }
 
 TEST(Statistics, OneProcessSaysWhatItCannotSee) {
-  Simulation simulation{std::mt19937_64(2)};
-  const Estimate one = median_time(simulation.run(1, 20, 0, 0.05, 0), 0.95, 1);
-  ASSERT_TRUE(one.interval) << one.method;
-  EXPECT_NE(one.method.find("one process only"), std::string::npos);
+  const auto one = Synthetic(2).run({.processes = 1, .blocks = 20});
+  const Estimate estimate = median_time(one, 0.95);
+  ASSERT_TRUE(estimate.interval) << estimate.method;
+  EXPECT_NE(estimate.method.find("the one process"), std::string::npos);
+  const auto many = Synthetic(3).run({.processes = 5, .blocks = 20});
+  const Estimate ratio = unpaired_ratio(one, many, 0.95);
+  EXPECT_FALSE(ratio.interval);
+  EXPECT_NE(ratio.method.find("one process only"), std::string::npos) << ratio.method;
+}
+
+TEST(Statistics, OneProcessIsCutIntoSixStretches) {
+  const Series one{{1, 2, 3, 4, 5, 6, 7, 8}};
+  std::vector<std::size_t> lengths;
+  double next = 1;
+  for (const auto unit : units(one)) {
+    lengths.push_back(unit.size());
+    for (const double value : unit) EXPECT_EQ(value, next++);
+  }
+  EXPECT_EQ(next, 9);
+  EXPECT_EQ(lengths, (std::vector<std::size_t>{1, 1, 2, 1, 1, 2}));
+  EXPECT_EQ(units({{1, 2}}).size(), 2u);
+  EXPECT_EQ(units({{1, 2}, {3}}).size(), 2u);
+}
+
+// Welch's own formulas by hand: variances 1 and 4 of three and four values.
+TEST(Statistics, WelchIntervalByHand) {
+  const Interval interval = welch_interval({9, 10, 11}, {1, 3, 3, 5}, 0.95);
+  const double square = 1.0 / 3 + 8.0 / 3 / 4;
+  const double degrees = square * square / (1.0 / 9 / 2 + 4.0 / 9 / 3);
+  EXPECT_NEAR(interval.low, 7 - student_t(0.95, degrees) * std::sqrt(square), 1e-12);
+  EXPECT_NEAR(interval.high, 7 + student_t(0.95, degrees) * std::sqrt(square), 1e-12);
+  EXPECT_NEAR(welch_interval({2, 2}, {1, 1}, 0.95).low, 1, 1e-15);
 }
 
 TEST(Statistics, LagOneByHand) {
@@ -119,21 +141,6 @@ TEST(Statistics, LagOneByHand) {
   EXPECT_EQ(lag1_autocorrelation({{5}, {6}}), 0);
 }
 
-TEST(Statistics, NeighboursAreMergedUntilIndependent) {
-  Simulation simulation{std::mt19937_64(6)};
-  const auto group_of = [&](double correlation) {
-    Series series;
-    for (const Sample& sample : simulation.run(1, 400, 0, 0.05, correlation)) {
-      if (series.empty()) series.emplace_back();
-      series[0].push_back(std::log(sample.time_ns));
-    }
-    return group_size(series);
-  };
-  EXPECT_EQ(group_of(0.0), 1u);
-  EXPECT_GE(group_of(0.7), 4u);
-  EXPECT_EQ(count_groups({{1, 2, 3, 4, 5, 6, 7}, {1, 2}}, 3), 3u);
-}
-
 TEST(Statistics, DriftIsTheRelativeChangeOfABlock) {
   std::vector<std::vector<double>> times(2);
   for (int b = 0; b < 10; ++b) {
@@ -141,8 +148,8 @@ TEST(Statistics, DriftIsTheRelativeChangeOfABlock) {
     times[1].push_back(200 * std::pow(1.02, b));
   }
   times[0][4] = 1000;  // one disturbed block does not move the slope
-  EXPECT_NEAR(median_time(samples_of(times), 0.95, 1).drift, 0.02, 1e-3);
-  EXPECT_EQ(median_time(samples_of({{7}}), 0.95, 1).drift, 0);
+  EXPECT_NEAR(median_time(samples_of(times), 0.95).drift, 0.02, 1e-3);
+  EXPECT_EQ(median_time(samples_of({{7}}), 0.95).drift, 0);
 }
 
 TEST(Statistics, QuantilesOfStudentsT) {
@@ -152,6 +159,10 @@ TEST(Statistics, QuantilesOfStudentsT) {
   EXPECT_NEAR(student_t(0.99, 3), 5.841, 5e-4);
   EXPECT_NEAR(student_t(0.95, 10), 2.228, 5e-4);
   EXPECT_NEAR(student_t(0.90, 29), 1.699, 5e-4);
+  EXPECT_NEAR(student_t(0.95, 1e6), 1.95996, 1e-5);
+  EXPECT_NEAR(student_t(0.99999, 2), 316.225, 1e-2);  // closed form: p sqrt(2 / (1 - p^2))
+  // Between whole degrees: P(|T| > t) for 2.5 by numerical integration.
+  EXPECT_NEAR(student_t(0.95, 2.5), 3.5747, 5e-4);
   EXPECT_THROW(student_t(1, 2), std::invalid_argument);
   EXPECT_THROW(student_t(0.95, 0), std::invalid_argument);
 }
@@ -162,38 +173,6 @@ TEST(Statistics, StudentIntervalByHand) {
   EXPECT_NEAR(interval.low, 2 - 2.4841, 1e-4);
   EXPECT_NEAR(interval.high, 2 + 2.4841, 1e-4);
 }
-
-// Share of `runs` in which the interval holds the true median, 1000 ns.
-double coverage(int processes, int blocks, double between, double correlation) {
-  Simulation simulation{std::mt19937_64(12345)};
-  constexpr int kRuns = 300;
-  int held = 0;
-  int seen = 0;
-  for (int i = 0; i < kRuns; ++i) {
-    const Estimate estimate = median_time(simulation.run(processes, blocks, between, 0.03, correlation), 0.95,
-                                          static_cast<std::uint64_t>(i));
-    if (!estimate.interval) continue;
-    ++seen;
-    if (estimate.interval->low <= 1000 && 1000 <= estimate.interval->high) ++held;
-  }
-  EXPECT_GE(seen, kRuns * 8 / 10);
-  return static_cast<double>(held) / seen;
-}
-
-// 0.95 less three standard deviations of 300 coin tosses (0.0126 each).
-constexpr double kLeast = 0.91;
-
-TEST(StatisticsCoverage, ThreeProcessesThatDifferMoreThanTheirBlocks) {
-  const double share = coverage(3, 7, 0.1, 0);
-  EXPECT_GE(share, kLeast);
-  EXPECT_LE(share, 0.99) << "the interval is wider than it says";
-}
-
-TEST(StatisticsCoverage, ThreeProcessesOfCorrelatedBlocks) { EXPECT_GE(coverage(3, 7, 0.03, 0.5), kLeast); }
-
-TEST(StatisticsCoverage, FiveProcessesThatDoNotDiffer) { EXPECT_GE(coverage(5, 7, 0, 0), kLeast); }
-
-TEST(StatisticsCoverage, OneProcessOfIndependentBlocks) { EXPECT_GE(coverage(1, 20, 0, 0), kLeast); }
 
 TEST(Statistics, LevelsOfAllLooksTogetherMissNoMoreThanAsked) {
   EXPECT_NEAR(level_at_look(0.95, 1), 0.975, 1e-12);
@@ -223,13 +202,13 @@ TEST(Statistics, RelativeWidth) {
 }
 
 TEST(Statistics, RefusesWhatIsNoMeasurement) {
-  EXPECT_THROW(median_time({}, 0.95, 1), std::invalid_argument);
-  EXPECT_THROW(median_time(samples_of({{0}}), 0.95, 1), std::invalid_argument);
-  EXPECT_THROW(median_time(samples_of({{INFINITY}}), 0.95, 1), std::invalid_argument);
-  EXPECT_THROW(median_time(samples_of({{NAN}}), 0.95, 1), std::invalid_argument);
-  EXPECT_THROW(median_time(samples_of({{1}}), 1, 1), std::invalid_argument);
+  EXPECT_THROW(median_time({}, 0.95), std::invalid_argument);
+  EXPECT_THROW(median_time(samples_of({{0}}), 0.95), std::invalid_argument);
+  EXPECT_THROW(median_time(samples_of({{INFINITY}}), 0.95), std::invalid_argument);
+  EXPECT_THROW(median_time(samples_of({{NAN}}), 0.95), std::invalid_argument);
+  EXPECT_THROW(median_time(samples_of({{1}}), 1), std::invalid_argument);
   const std::vector<Sample> twice{{0, 0, 1, 1}, {0, 0, 2, 1}};
-  EXPECT_THROW(median_time(twice, 0.95, 1), std::invalid_argument);
+  EXPECT_THROW(median_time(twice, 0.95), std::invalid_argument);
 }
 
 // Clopper and Pearson's limits: closed for no hit, else from tables of the beta distribution.
