@@ -21,7 +21,8 @@
 namespace ampgate::results {
 namespace {
 
-constexpr std::array<std::string_view, 5> kPhases{"validate", "repeat", "bench", "inspect", "selftest"};
+constexpr std::array<std::string_view, 6> kPhases{"validate", "repeat",  "bench",
+                                                  "inspect",  "selftest", "ceilings"};
 
 int open_target(const std::string& target) {
   if (target == "-") return STDOUT_FILENO;
@@ -67,6 +68,10 @@ void check_integers(ObjectReader& reader, const std::string& key, std::int64_t l
 void check_settings(ObjectReader reader) {
   need_integer(reader, "threads", 1, 1 << 20);
   check_integers(reader, "affinity", 0);
+  if (reader.has("huge_pages")) {
+    bool huge_pages = false;
+    reader.read("huge_pages", huge_pages);
+  }
   for (const char* threshold : {"mmap_threshold_bytes", "trim_threshold_bytes"}) {
     if (reader.has(threshold)) need_integer(reader, threshold, 0);
   }
@@ -77,6 +82,8 @@ void check_bench(ObjectReader reader) {
   need_integer(reader, "cell_time_ns", 1);
   need_integer(reader, "order_seed", 0);
   need_integer(reader, "first_block", 0);
+  if (reader.has("mode")) need_string(reader, "mode");
+  if (reader.has("sustained_time_ns")) need_integer(reader, "sustained_time_ns", 1);
 }
 
 void check_selftest(ObjectReader reader) {
@@ -141,7 +148,7 @@ Json parse_plan(std::string_view text, const std::string& where) {
   }
   const std::string phase = need_string(reader, "phase");
   if (std::find(kPhases.begin(), kPhases.end(), phase) == kPhases.end()) {
-    reader.fail("phase", "'" + phase + "' is none of validate, repeat, bench, inspect, selftest");
+    reader.fail("phase", "'" + phase + "' is none of validate, repeat, bench, inspect, selftest, ceilings");
   }
   for (const char* key : {"run_id", "build_id", "device", "rules_sha256"}) need_string(reader, key);
   need_integer(reader, "seed", 0);
@@ -152,7 +159,11 @@ Json parse_plan(std::string_view text, const std::string& where) {
   if (phase == "selftest") check_selftest(reader.object("selftest"));
 
   const Json& trials = reader.get("trials");
-  if (!trials.is_array() || trials.empty()) reader.fail("trials", "must be an array of at least one trial");
+  const bool without_trials = phase == "ceilings";
+  if (!trials.is_array() || trials.empty() != without_trials) {
+    reader.fail("trials", without_trials ? "must be an empty array: ceilings are the device's"
+                                         : "must be an array of at least one trial");
+  }
   for (std::size_t i = 0; i < trials.size(); ++i) {
     check_trial(ObjectReader(trials[i], where, Json::json_pointer("/trials") / i),
                 phase == "bench" || phase == "inspect");

@@ -28,12 +28,12 @@ class MeasureTest : public ::testing::Test {
   }
   std::vector<Json> run(const Plan& plan) {
     return testing::events_of(
-        [&](results::EventWriter& events) { timed_ns_ = measure(plan, *backend_, events); });
+        [&](results::EventWriter& events) { totals_ = measure(plan, *backend_, events); });
   }
 
   at::NoGradGuard no_grad_;
   std::unique_ptr<backends::Backend> backend_ = backends::open("cpu");
-  std::int64_t timed_ns_ = 0;
+  ProcessTotals totals_;
 };
 
 TEST_F(MeasureTest, EveryPrecisionOnceABlockInTheSeededOrder) {
@@ -56,7 +56,7 @@ TEST_F(MeasureTest, EveryPrecisionOnceABlockInTheSeededOrder) {
       total += samples[next].at("time_ns").get<std::int64_t>();
     }
   }
-  EXPECT_EQ(timed_ns_, total);
+  EXPECT_EQ(totals_.timed_ns, total);
   for (const auto& id : ids) {
     EXPECT_EQ(answer(events, id).at("verdict"), "measured") << answer(events, id);
     EXPECT_EQ(answer(events, id).at("output_check"), "digest");

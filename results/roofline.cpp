@@ -1,0 +1,96 @@
+#include "results/roofline.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "results/rate.h"
+
+namespace ampgate::results {
+namespace {
+
+std::string three(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+double cache_bytes(const Json& ceilings) { return ceilings.value("last_level_cache_bytes", 0.0); }
+
+// Data that fit into the caches need not come from memory.
+bool from_memory(const Work& work, const Json& ceilings) {
+  return work.flushed || (cache_bytes(ceilings) > 0 && work.bytes > 2 * cache_bytes(ceilings));
+}
+
+const Json* matmul_ceiling(const Json& ceilings, const std::string& format) {
+  if (!ceilings.is_object() || !ceilings.contains("matmul_tflops")) return nullptr;
+  const auto found = ceilings.at("matmul_tflops").find(format);
+  return found == ceilings.at("matmul_tflops").end() ? nullptr : &*found;
+}
+
+void add_roof(Json& measurement, const Work& work, const Estimate& time, const Json& ceilings) {
+  const Json* const product = matmul_ceiling(ceilings, work.format);
+  const double compute_ns =
+      product == nullptr || work.flops <= 0 ? 0 : work.flops / product->at("value").get<double>() * kTera;
+  const double copy = ceilings.at("copy_gbps").at("value").get<double>();
+  const double memory_ns = work.bytes / copy * kGiga;
+  const bool by_compute = compute_ns >= memory_ns;
+  Json roof{{"bound_by", by_compute ? "compute" : "memory"},
+            {"share", std::max(compute_ns, memory_ns) / time.value},
+            {"in_cache", !from_memory(work, ceilings)}};
+  if (work.flops > 0) roof["flops_per_byte"] = work.flops / work.bytes;
+  measurement["roofline"] = std::move(roof);
+}
+
+}  // namespace
+
+void add_roofline(Json& measurement, const Work& work, const Estimate& time, const Json& ceilings) {
+  if (work.flops > 0) {
+    measurement["tflops"] = rate(time, work.flops, kTera);
+    if (const Json* product = matmul_ceiling(ceilings, work.format); product != nullptr) {
+      measurement["tflops"]["share_of_ceiling"] =
+          measurement["tflops"]["value"].get<double>() / product->at("value").get<double>();
+    }
+  } else {
+    measurement["absent"]["tflops"] = "the case does not say how many operations it needs";
+  }
+  if (work.bytes > 0) {
+    measurement["gbps"] = rate(time, work.bytes, kGiga);
+    if (ceilings.is_object()) {
+      measurement["gbps"]["share_of_ceiling"] =
+          measurement["gbps"]["value"].get<double>() / ceilings.at("copy_gbps").at("value").get<double>();
+    }
+  } else {
+    measurement["absent"]["gbps"] = "the case does not say how many bytes it moves";
+  }
+  if (ceilings.is_object() && work.bytes > 0) {
+    add_roof(measurement, work, time, ceilings);
+  } else {
+    measurement["absent"]["roofline"] =
+        ceilings.is_object() ? "the case does not say how many bytes it moves"
+                             : "this run did not measure the device's ceilings";
+  }
+}
+
+std::string impossible(const Work& work, const Estimate& time, const Json& ceilings) {
+  if (!ceilings.is_object()) return "";
+  const Json& peak = ceilings.at("peak");
+  const std::string cause =
+      "; the likely cause: the case declares more work than it does, a call leaves its work out (a result kept "
+      "from before, or lazy), or the clock is wrong";
+  // A trial may run part of its operators in FP32.
+  const double tflops_peak =
+      std::max(peak.at("tflops").value(work.format, 0.0), peak.at("tflops").value("fp32", 0.0));
+  const double tflops = work.flops / time.value * kTera;
+  if (peak.at("tflops").contains(work.format) && tflops > tflops_peak) {
+    return three(tflops) + " TFLOP/s is above this device's peak of " + three(tflops_peak) + " in " +
+           work.format + " (" + peak.at("source").get<std::string>() + ")" + cause;
+  }
+  const double gbps = work.bytes / time.value * kGiga;
+  if (peak.contains("gbps") && from_memory(work, ceilings) && gbps > peak["gbps"].get<double>()) {
+    return three(gbps) + " GB/s is above the " + three(peak["gbps"].get<double>()) +
+           " of this device's memory, and the data do not fit into its caches" + cause;
+  }
+  return "";
+}
+
+}  // namespace ampgate::results

@@ -1,0 +1,53 @@
+// The rows that bench processes journal, and which of them estimates rest on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "results/journal.h"
+#include "results/statistics.h"
+
+namespace ampgate::results {
+
+// What the cells of a process measured: "warm", "cold", "latency", "sustained", "default-malloc".
+inline constexpr const char* kWarm = "warm";
+// The modes beside `warm`, in the order in which they are measured.
+const std::vector<std::string>& extra_modes();
+
+// The mode of an entry of RunData::bench.
+std::string mode_of(const Json& process);
+
+struct Row {
+  int process = 0;
+  int block = 0;
+  int order = 0;
+  std::int64_t calls = 1;
+  double time_ns = 0;  // of all calls
+  double page_faults = 0;
+  Json more = Json::object();  // "disturbed", "call_times_ns", "device"
+};
+
+// All rows of a trial in this mode, in the order in which they were measured.
+std::vector<Row> rows_of(const RunData& run, const std::string& id, const std::string& mode);
+
+// "case/shape" of a trial's id.
+std::string group_of(const std::string& id);
+
+// Blocks in which a cell of any trial of the case was disturbed.
+struct Disturbance {
+  int blocks = 0;
+  int left_out = 0;     // measured again; the others had to stay
+  std::string example;  // the reason of the first one
+};
+
+// What estimates rest on, and what was kept out of them: in a process that has as many undisturbed blocks as were
+// asked for, the disturbed ones.
+struct Selection {
+  std::vector<Sample> samples;
+  Disturbance disturbance;
+};
+
+Selection select_samples(const RunData& run, const std::string& id, const std::string& mode);
+
+}  // namespace ampgate::results
