@@ -21,8 +21,9 @@ std::string refusal(const Plan& plan, const Trial& trial, const cases::Case& def
                     const results::Json& observed_group, c10::DeviceType device) {
   if (!trial.verdict)
     return "/verdict: the plan does not say the verdict of the validation. Validate this trial first.";
-  const auto answer = results::check_gate(trial.evidence, *trial.verdict,
-                                          observe_trial(observed_group, *trial.precision, plan.schedule.mode), plan.rules);
+  const auto answer =
+      results::check_gate(trial.evidence, *trial.verdict,
+                          observe_trial(observed_group, *trial.precision, plan.schedule.mode), plan.rules);
   if (!answer.open) return answer.reason;
   if (const std::string field = missing_check(definition, trial.evidence); !field.empty()) {
     return field + ": the evidence has nothing to check the output with. Validate this trial again.";

@@ -63,7 +63,8 @@ struct Format {
 Json matmul_ceiling(const Format& format, backends::Backend& backend, backends::Timer& timer) {
   if (const std::string reason = backend.unsupported(format.type, format.tf32); !reason.empty())
     return {{"absent", reason}};
-  const backends::NumericsScope numerics(/*baseline=*/!format.tf32 && format.type == c10::kFloat, format.tf32);
+  const backends::NumericsScope numerics(/*baseline=*/!format.tf32 && format.type == c10::kFloat,
+                                         format.tf32);
   Json best;
   double best_rate = 0;
   for (const std::int64_t size : kSizes) {
@@ -78,7 +79,8 @@ Json matmul_ceiling(const Format& format, backends::Backend& backend, backends::
     for (int run = 0; run < runs; ++run) times.push_back(time_of(product, backend, timer));
     auto sorted = times;
     std::sort(sorted.begin(), sorted.end());
-    const double flops = 2.0 * static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
+    const double flops =
+        2.0 * static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
     const double rate = flops / static_cast<double>(std::max<std::int64_t>(sorted[sorted.size() / 2], 1));
     if (rate > best_rate) {
       best_rate = rate;

@@ -1,5 +1,5 @@
-// What this device reaches at most in plain work: passes over memory and square matrix products. Times of cases
-// are seen against it.
+// What this device reaches at most in plain work: passes over memory and square matrix products. Times of
+// cases are seen against it.
 #pragma once
 
 #include "backends/backend.h"

@@ -66,8 +66,8 @@ std::int64_t time_calls(const Body& body, std::int64_t calls, backends::Timer& t
   timer.stop();
   const std::int64_t time_ns = timer.elapsed_ns();
   if (time_ns < 0) {
-    throw std::runtime_error("the clock went backwards by " + std::to_string(-time_ns) +
-                             " ns while " + std::to_string(calls) + " calls were timed");
+    throw std::runtime_error("the clock went backwards by " + std::to_string(-time_ns) + " ns while " +
+                             std::to_string(calls) + " calls were timed");
   }
   return time_ns;
 }

@@ -28,8 +28,8 @@ struct Cell {
   std::vector<std::int64_t> call_times_ns{};  // of each call, where each was timed by itself
 };
 
-// How the calls of a cell are timed: all between two readings of the clock, or each between its own two, after
-// the caches were emptied by reading `flush` where it is given.
+// How the calls of a cell are timed: all between two readings of the clock, or each between its own two,
+// after the caches were emptied by reading `flush` where it is given.
 struct CellPlan {
   std::int64_t calls = 1;
   bool each_call = false;

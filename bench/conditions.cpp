@@ -8,9 +8,9 @@ namespace {
 
 using results::Json;
 
-constexpr double kNoticeable = 0.01;    // of the time measured: what may be lost unmarked
-constexpr double kSlowClock = 1.10;     // turbo clocks wander by less
-constexpr int kProbes = 3;              // the shortest counts: an interrupt only lengthens
+constexpr double kNoticeable = 0.01;         // of the time measured: what may be lost unmarked
+constexpr double kSlowClock = 1.10;          // turbo clocks wander by less
+constexpr int kProbes = 3;                   // the shortest counts: an interrupt only lengthens
 constexpr std::int64_t kAdditions = 40'000;  // about 10 us
 constexpr std::size_t kFewestProbes = 5;     // before a median says what is usual
 
@@ -24,7 +24,8 @@ std::int64_t probe_ns() {
       asm volatile("" : "+r"(value));  // each addition waits for the last
     }
     const std::int64_t time =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin)
+            .count();
     if (i == 0 || time < shortest) shortest = time;
   }
   return shortest;
@@ -70,8 +71,8 @@ std::string disturbance(const Conditions& before, const Conditions& after, std::
   std::vector<std::string> reasons;
   const double stolen = static_cast<double>(after.host.steal_ns - before.host.steal_ns) / elapsed;
   if (stolen > kNoticeable) reasons.push_back("the hypervisor took " + percent(stolen) + " of a CPU's time");
-  // A thread that sleeps waits a moment for its CPU at every wake-up: only with a preemption did another process
-  // take it away.
+  // A thread that sleeps waits a moment for its CPU at every wake-up: only with a preemption did another
+  // process take it away.
   const double waited = static_cast<double>(after.host.run_delay_ns - before.host.run_delay_ns) / elapsed;
   if (after.host.preemptions > before.host.preemptions && waited > kNoticeable) {
     reasons.push_back("another process kept a CPU for " + percent(waited) + " of the time");
@@ -81,14 +82,15 @@ std::string disturbance(const Conditions& before, const Conditions& after, std::
         1e3 * static_cast<double>(*after.host.memory_stall_us - *before.host.memory_stall_us) / elapsed;
     if (stalled > kNoticeable) reasons.push_back("processes waited for memory for " + percent(stalled));
   }
-  if (after.device.throttle_events > before.device.throttle_events) reasons.emplace_back("throttled for heat");
+  if (after.device.throttle_events > before.device.throttle_events)
+    reasons.emplace_back("throttled for heat");
   const std::string slowed = after.device.throttled.value_or("");
   // A power limit is how such a device runs under load, not an accident.
   if (!slowed.empty() && slowed != "power limit") reasons.push_back("throttled: " + slowed);
   const auto slower = static_cast<double>(std::min(before.probe_ns, after.probe_ns));
   if (usual_probe_ns > 0 && slower > kSlowClock * static_cast<double>(usual_probe_ns)) {
-    reasons.push_back("the CPU's clock was " +
-                      percent(1 - static_cast<double>(usual_probe_ns) / slower) + " slower than usual");
+    reasons.push_back("the CPU's clock was " + percent(1 - static_cast<double>(usual_probe_ns) / slower) +
+                      " slower than usual");
   }
   std::string text;
   for (const auto& reason : reasons) text += (text.empty() ? "" : "; ") + reason;

@@ -1,5 +1,5 @@
-// The conditions under which a cell was timed, and whether they disturbed it: by the word of counters beside the
-// measurement, never by the time that was measured.
+// The conditions under which a cell was timed, and whether they disturbed it: by the word of counters beside
+// the measurement, never by the time that was measured.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,8 @@ class DisturbanceWatch {
   explicit DisturbanceWatch(backends::Backend& backend);
 
   void begin();
-  // Why what ran since begin(), `elapsed_ns` long, was disturbed, in words; empty: nothing is known against it.
+  // Why what ran since begin(), `elapsed_ns` long, was disturbed, in words; empty: nothing is known against
+  // it.
   std::string end(std::int64_t elapsed_ns);
 
   // What the device told after the last cell: clock, temperature, power; without what it does not tell.

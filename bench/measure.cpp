@@ -171,8 +171,12 @@ class GroupRun {
     const Cell cell = run_cell(trial.id(), trial.body, plan, backend_, timer_);
     std::string disturbance = watch_.end((Clock::now() - begin).count());
     totals_.timed_ns += cell.time_ns;
-    Json sample{{"id", trial.id()},         {"process", plan_.process},  {"block", block},
-                {"order", order},           {"calls", cell.calls},       {"time_ns", cell.time_ns},
+    Json sample{{"id", trial.id()},
+                {"process", plan_.process},
+                {"block", block},
+                {"order", order},
+                {"calls", cell.calls},
+                {"time_ns", cell.time_ns},
                 {"page_faults", cell.page_faults}};
     if (!disturbance.empty()) sample["disturbed"] = disturbance;
     if (!cell.call_times_ns.empty()) sample["call_times_ns"] = cell.call_times_ns;

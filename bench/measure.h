@@ -15,8 +15,8 @@ struct ProcessTotals {
   results::Json conditions;   // before, after, and what the device told in between
 };
 
-// Writes the events of docs/protocol.md. An exception inside a trial is that trial's verdict. The caller holds
-// an at::NoGradGuard.
+// Writes the events of docs/protocol.md. An exception inside a trial is that trial's verdict. The caller
+// holds an at::NoGradGuard.
 ProcessTotals measure(const Plan& plan, backends::Backend& backend, results::EventWriter& events);
 
 }  // namespace ampgate::bench

@@ -14,8 +14,8 @@ results::Json observe_group(const Plan& plan, const backends::Backend& backend, 
                             const cases::Shape& shape, const cases::State& original,
                             const std::vector<std::string>& digests);
 
-// The same with the trial's precision, and the settings as they are within its numerics scope: all of those that
-// must be the validation's in this mode.
+// The same with the trial's precision, and the settings as they are within its numerics scope: all of those
+// that must be the validation's in this mode.
 results::Json observe_trial(results::Json group, const precision::Precision& precision, Mode mode);
 
 }  // namespace ampgate::bench

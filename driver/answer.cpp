@@ -10,7 +10,7 @@
 #include "driver/exit_code.h"
 #include "driver/islands.h"
 #include "driver/names.h"
-#include "driver/table.h"
+#include "driver/words.h"
 #include "results/rules.h"
 #include "results/verdict.h"
 
@@ -153,11 +153,15 @@ void add_failures(const Json& record, const results::Rules& rules, std::vector<s
     } else if (!results::opens_gate(results::verdict_from(verdict), rules.suspect_opens_gate)) {
       note(verdict, trial.at("reason").get<std::string>(), id);
     }
-    const Json measurement = trial.value("measurement", Json::object());
-    const auto measured = measurement.value("verdict", "measured");
-    if (!results::carries_numbers(results::measurement_verdict_from(measured))) {
-      note("not measured, " + measured, measurement.value("reason", ""), id);
-    }
+    const auto note_measurement = [&](const Json& measurement, const std::string& name) {
+      const auto measured = measurement.at("verdict").get<std::string>();
+      if (measured == "measured") return;
+      const bool numbers = results::carries_numbers(results::measurement_verdict_from(measured));
+      note(numbers ? measured : "not measured, " + measured, measurement.value("reason", ""), name);
+    };
+    if (trial.contains("measurement")) note_measurement(trial["measurement"], id);
+    const Json variants = trial.value("variants", Json::object());
+    for (const auto& [mode, variant] : variants.items()) note_measurement(variant, id + " " + mode);
   }
   for (const auto& key : order) {
     sentences.push_back(fmt::format("{}: {} ({})", key.first, shortened(failures[key]), key.second));
@@ -174,6 +178,23 @@ void add_baseline(const Json& record, const results::Rules& rules, std::vector<s
   }
   if (open < total)
     sentences.push_back(fmt::format("The fp32 baseline itself is right in {} of {} cases.", open, total));
+}
+
+// A run that was compared with no target must not look as if it had met them.
+std::string targets_sentence(const Json& record, const results::Rules& rules) {
+  if (!record.contains("bench")) return {};
+  int met = 0, seen = 0;
+  for (const auto& trial : record.at("trials")) {
+    for (const auto& target : trial.value("measurement", Json::object()).value("targets", Json::array())) {
+      ++seen;
+      met += target.at("outcome") == "met" ? 1 : 0;
+    }
+  }
+  if (seen > 0) return fmt::format("Targets of the rules: {} of {} met.", met, seen);
+  const auto model = record.at("device").value("model", record.at("device").value("name", "this device"));
+  return rules.targets.empty()
+             ? "Targets: the rules hold none, so no time was compared with one."
+             : fmt::format("Targets: the rules hold none for a trial of this run on {}.", model);
 }
 
 }  // namespace
@@ -193,6 +214,7 @@ std::vector<std::string> answer(const Json& record) {
         join(rules.required, ", ")));
   }
   if (sentences.empty()) sentences.push_back("The fp32 baseline is right; no other precision was asked for.");
+  if (auto text = targets_sentence(record, rules); !text.empty()) sentences.push_back(std::move(text));
   return sentences;
 }
 

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "driver/commands.h"
+#include "driver/cpus.h"
 #include "driver/device.h"
 #include "driver/names.h"
 #include "driver/report.h"
@@ -75,22 +76,21 @@ results::ExitCode bench(const Options& options) {
   plan.seed = options.seed.value_or(validated.at("seed").get<std::uint64_t>());
   plan.rules = results::parse_rules(record.at("rules").dump(), options.evidence + ": /rules");
   load_rules(options, folder.manifest, plan);
-  Options settings = options;
-  if (!settings.threads) settings.threads = validated.at("settings").at("threads").get<int>();
-  plan.settings = process_settings(settings);
+  plan.settings = process_settings(with_recorded_settings(options, validated.at("settings")));
   const auto device = choose_devices(
       options.device.empty() ? validated.at("device").get<std::string>() : options.device, folder);
   if (device.size() != 1)
     throw UsageError("bench measures on the one device of its evidence", "leave --device all out");
   plan.device = device.front().name;
   plan.observed_device = observe(usable_device(ask_devices(folder), plan.device));
-  plan.phases = {"bench", "inspect"};
+  plan.phases = {"ceilings", "bench", "inspect"};
   plan.schedule = make_schedule(options, plan.suite, plan.rules);
   plan.evidence_source = {
       {"path", options.evidence}, {"digest", record.at("digest")}, {"id", record.at("id")}};
 
   auto trials = selected(record, options);
   for (const auto& trial : trials) plan.trials.push_back(trial_of(trial));
+  check_budget(plan);
   if (options.dry_run) {
     for (const auto& trial : plan.trials) std::puts(trial.id.c_str());
     return results::ExitCode::kOk;

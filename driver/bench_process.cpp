@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "driver/cpus.h"
+
 namespace ampgate::driver {
 namespace {
 
@@ -17,10 +19,10 @@ struct Attempt {
 
 class NumberedProcess {
  public:
-  NumberedProcess(Context& context, int process, int blocks, Groups groups)
+  NumberedProcess(Context& context, BenchProcess process, const Schedule& schedule, Groups groups)
       : context_(context),
-        process_(process),
-        blocks_(blocks),
+        process_(std::move(process)),
+        schedule_(schedule),
         groups_(std::move(groups)),
         respawns_(context) {}
 
@@ -35,19 +37,30 @@ class NumberedProcess {
       Attempt attempt;
       const Ending ending = run_worker(
           context_.workers, plan(), [&](const auto& name, const Json& event) { take(attempt, name, event); });
-      timed_ns_ += ending.done.is_object() ? ending.done.value("timed_ns", 0.0) : 0.0;
-      wall_ns_ += ending.done.is_object() ? ending.done.value("wall_ns", 0.0) : 0.0;
+      take_totals(ending.done);
       settle(attempt, ending);
       drop_groups_without_baseline();
       respawns_.note(trials_left() < left_before, ending);
     }
-    return {{"process", process_}, {"blocks", blocks_},     {"order_seed", order()}, {"samples", samples_},
-            {"trials", answers_},  {"timed_ns", timed_ns_}, {"wall_ns", wall_ns_}};
+    Json entry{{"process", process_.number}, {"mode", process_.mode}, {"look", process_.look},
+               {"blocks", schedule_.blocks}, {"order_seed", order()}, {"samples", samples_},
+               {"trials", answers_},         {"timed_ns", timed_ns_}, {"wall_ns", wall_ns_}};
+    entry.update(conditions_);
+    return entry;
   }
 
  private:
   std::uint32_t order() const {
-    return order_seed(context_.data().header.at("plan").at("seed").get<std::uint64_t>(), process_);
+    return order_seed(context_.data().header.at("plan").at("seed").get<std::uint64_t>(), process_.number);
+  }
+
+  void take_totals(const Json& done) {
+    if (!done.is_object()) return;
+    timed_ns_ += done.value("timed_ns", 0.0);
+    wall_ns_ += done.value("wall_ns", 0.0);
+    for (const auto* key : {"clock_ns", "conditions"}) {
+      if (done.contains(key)) conditions_[key] = done.at(key);
+    }
   }
 
   std::size_t trials_left() const {
@@ -57,8 +70,9 @@ class NumberedProcess {
   }
 
   Json plan() const {
-    Json plan = worker_plan(context_, "bench", process_);
-    plan["bench"] = bench_settings(context_, blocks_, process_);
+    Json plan = worker_plan(context_, "bench", process_.number);
+    plan["bench"] = bench_settings(context_, schedule_, process_);
+    if (process_.mode == "default-malloc") plan["settings"] = with_default_malloc(plan["settings"]);
     for (const auto& group : groups_) {
       for (const auto& trial : group) plan["trials"].push_back(planned_with_evidence(context_, trial));
     }
@@ -74,9 +88,15 @@ class NumberedProcess {
       attempt.answers[id] = body_of(event);
     }
     if (name == "sample") {
-      attempt.rows[id].push_back({event.at("block").get<int>(), event.at("order").get<int>(),
-                                  event.at("calls").get<std::int64_t>(), event.at("time_ns").get<double>(),
-                                  event.value("page_faults", 0.0)});
+      Json row{event.at("block").get<int>(), event.at("order").get<int>(),
+               event.at("calls").get<std::int64_t>(), event.at("time_ns").get<double>(),
+               event.value("page_faults", 0.0)};
+      Json more = Json::object();
+      for (const auto* key : {"disturbed", "call_times_ns", "device"}) {
+        if (event.contains(key)) more[key] = event.at(key);
+      }
+      if (!more.empty()) row.push_back(std::move(more));
+      attempt.rows[id].push_back(std::move(row));
     }
   }
 
@@ -100,6 +120,9 @@ class NumberedProcess {
       if (!complete && !ending.answered) left.push_back(group);
     }
     if (!ending.answered && !ending.in_flight.empty() && !answers_.contains(ending.in_flight)) {
+      // No number is made of them, but they were measured.
+      if (attempt.rows.count(ending.in_flight) != 0)
+        samples_[ending.in_flight] = attempt.rows.at(ending.in_flight);
       give(ending.in_flight, ending.timed_out ? "timed-out" : "crashed",
            (ending.timed_out ? "" : "the worker crashed: ") + ending.reason);
     }
@@ -121,25 +144,32 @@ class NumberedProcess {
   }
 
   Context& context_;
-  int process_;
-  int blocks_;
+  BenchProcess process_;
+  const Schedule& schedule_;
   Groups groups_;
   Respawns respawns_;
   Json answers_ = Json::object();
   Json samples_ = Json::object();
+  Json conditions_ = Json::object();
   double timed_ns_ = 0, wall_ns_ = 0;
 };
 
 }  // namespace
 
-Json bench_settings(const Context& context, int blocks, int process) {
-  const Json& plan = context.data().header.at("plan");
-  const auto seed = plan.at("seed").get<std::uint64_t>();
-  const double cell_time_ms = plan.at("schedule").at("cell_time_ms").get<double>();
-  return {{"blocks", blocks},
-          {"cell_time_ns", static_cast<std::int64_t>(cell_time_ms * 1e6)},
-          {"order_seed", order_seed(seed, process)},
-          {"first_block", 0}};
+Json bench_settings(const Context& context, const Schedule& schedule, const BenchProcess& process) {
+  // Long enough that a device's own readings of clock and power follow.
+  constexpr std::int64_t kSustainedCell = 250'000'000;
+  const auto seed = context.data().header.at("plan").at("seed").get<std::uint64_t>();
+  Json settings{{"blocks", schedule.blocks},
+                {"cell_time_ns", static_cast<std::int64_t>(schedule.cell_time_ms * 1e6)},
+                {"order_seed", order_seed(seed, process.number)},
+                {"first_block", 0},
+                {"mode", process.mode}};
+  if (process.mode == "sustained") {
+    settings["cell_time_ns"] = kSustainedCell;
+    settings["sustained_time_ns"] = static_cast<std::int64_t>(schedule.sustained_s * 1e9);
+  }
+  return settings;
 }
 
 Json planned_with_evidence(const Context& context, const Trial& trial) {
@@ -150,11 +180,12 @@ Json planned_with_evidence(const Context& context, const Trial& trial) {
   return entry;
 }
 
-BenchProcesses::BenchProcesses(Context& context, int blocks, std::map<std::string, std::string> refusals)
-    : context_(context), blocks_(blocks), refusals_(std::move(refusals)) {}
+BenchProcesses::BenchProcesses(Context& context, Schedule schedule,
+                               std::map<std::string, std::string> refusals)
+    : context_(context), schedule_(std::move(schedule)), refusals_(std::move(refusals)) {}
 
-void BenchProcesses::run(int process, int look, const std::vector<std::vector<Trial>>& groups) {
-  NumberedProcess numbered(context_, process, blocks_, groups);
+void BenchProcesses::run(const BenchProcess& process, const std::vector<std::vector<Trial>>& groups) {
+  NumberedProcess numbered(context_, process, schedule_, groups);
   for (const auto& group : groups) {
     for (const auto& trial : group) {
       if (const auto refusal = refusals_.find(trial.id); refusal != refusals_.end()) {
@@ -162,9 +193,7 @@ void BenchProcesses::run(int process, int look, const std::vector<std::vector<Tr
       }
     }
   }
-  Json entry = numbered.run();
-  entry["look"] = look;
-  context_.journal.append({{"bench", entry}});
+  context_.journal.append({{"bench", numbered.run()}});
 }
 
 }  // namespace ampgate::driver

@@ -7,11 +7,19 @@
 #include <vector>
 
 #include "driver/context.h"
+#include "driver/measuring.h"
 
 namespace ampgate::driver {
 
+// One of the processes that measure. Those of each mode are numbered from 0.
+struct BenchProcess {
+  int number = 0;
+  std::string mode = "warm";
+  int look = 0;  // after which its samples are first looked at; 0: the number of blocks is fixed
+};
+
 // The plan's `bench` object.
-results::Json bench_settings(const Context& context, int blocks, int process);
+results::Json bench_settings(const Context& context, const Schedule& schedule, const BenchProcess& process);
 
 // A trial as bench and inspect want it: with its verdict and its evidence.
 results::Json planned_with_evidence(const Context& context, const Trial& trial);
@@ -19,15 +27,15 @@ results::Json planned_with_evidence(const Context& context, const Trial& trial);
 class BenchProcesses {
  public:
   // `refusals`: trials that the gate keeps out, with the reason.
-  BenchProcesses(Context& context, int blocks, std::map<std::string, std::string> refusals);
+  BenchProcesses(Context& context, Schedule schedule, std::map<std::string, std::string> refusals);
 
-  // Runs process number `process` over the groups and journals it. A trial that crashes or times out gets
+  // Runs the process over the groups and journals it. A trial that crashes or times out gets
   // that verdict, and a new process of the same number measures the groups that were not complete.
-  void run(int process, int look, const std::vector<std::vector<Trial>>& groups);
+  void run(const BenchProcess& process, const std::vector<std::vector<Trial>>& groups);
 
  private:
   Context& context_;
-  int blocks_;
+  Schedule schedule_;
   std::map<std::string, std::string> refusals_;
 };
 

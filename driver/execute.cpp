@@ -34,10 +34,13 @@ std::string measure(Context& context) {
 std::size_t steps(const Context& context, const std::string& phase) {
   if (phase == "repeat") return 2;
   if (phase == "bench") {
-    return static_cast<std::size_t>(
-        context.data().header.at("plan").at("schedule").at("processes").get<int>());
+    const auto schedule = schedule_from(context.data().header.at("plan").at("schedule"));
+    std::size_t count = static_cast<std::size_t>(schedule.processes);
+    for (const auto& mode : schedule.extra_modes)
+      count += mode == "sustained" ? 1 : static_cast<std::size_t>(schedule.processes);
+    return count;
   }
-  if (phase == "inspect") return 1;
+  if (phase == "inspect" || phase == "ceilings") return 1;
   return static_cast<std::size_t>(
       std::count_if(context.trials.begin(), context.trials.end(),
                     [&](const Trial& trial) { return context.data().trials.count(trial.id) == 0; }));
@@ -55,6 +58,8 @@ Json run_phase(Context& context, const std::string& name) {
     validate_trials(context);
   } else if (name == "repeat") {
     repeat_trials(context);
+  } else if (name == "ceilings") {
+    measure_ceilings(context);
   } else if (name == "bench") {
     result["ended_because"] = measure(context);
   } else if (name == "inspect") {
@@ -101,6 +106,7 @@ void execute(Context& context) {
   const Estimate& expected = context.estimate;
   const Phase phases[] = {{"validate", expected.validate_s},
                           {"repeat", expected.repeat_s},
+                          {"ceilings", expected.ceilings_s},
                           {"bench", expected.bench_s},
                           {"inspect", expected.inspect_s}};
   double later_s = expected.total_s();

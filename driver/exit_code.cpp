@@ -1,6 +1,7 @@
 #include "driver/exit_code.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "driver/islands.h"
 #include "results/verdict.h"
@@ -10,11 +11,21 @@ namespace {
 
 using results::Json;
 
+// That in `warm` mode, and those of the other modes.
+std::vector<results::MeasurementVerdict> measurements(const Json& trial) {
+  std::vector<results::MeasurementVerdict> verdicts;
+  const auto add = [&](const Json& measurement) {
+    verdicts.push_back(results::measurement_verdict_from(measurement.at("verdict").get<std::string>()));
+  };
+  if (trial.contains("measurement")) add(trial["measurement"]);
+  const Json variants = trial.value("variants", Json::object());
+  for (const auto& variant : variants) add(variant);
+  return verdicts;
+}
+
 bool is_fine(const Json& trial, const results::Rules& rules, bool measures) {
-  if (trial.contains("measurement")) {
-    const auto measured =
-        results::measurement_verdict_from(trial["measurement"].at("verdict").get<std::string>());
-    if (!results::carries_numbers(measured)) return false;
+  for (const auto verdict : measurements(trial)) {
+    if (!results::carries_numbers(verdict)) return false;
   }
   if (!results::is_required(rules, trial.at("precision").get<std::string>()) || is_needless(trial))
     return true;
@@ -39,7 +50,14 @@ results::ExitCode exit_code(const Json& record, const results::Rules& rules) {
   for (const auto& trial : record.at("trials")) {
     if (!is_fine(trial, rules, measures)) return results::ExitCode::kFailed;
   }
-  return judges_required(record, rules) ? results::ExitCode::kOk : results::ExitCode::kFailed;
+  if (!judges_required(record, rules)) return results::ExitCode::kFailed;
+  const Json& trials = record.at("trials");
+  const bool below_target = std::any_of(trials.begin(), trials.end(), [](const Json& trial) {
+    const auto verdicts = measurements(trial);
+    return std::find(verdicts.begin(), verdicts.end(), results::MeasurementVerdict::kBelowTarget) !=
+           verdicts.end();
+  });
+  return below_target ? results::ExitCode::kSlower : results::ExitCode::kOk;
 }
 
 }  // namespace ampgate::driver

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "driver/names.h"
-#include "driver/table.h"
+#include "driver/words.h"
 
 namespace ampgate::driver {
 

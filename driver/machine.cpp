@@ -9,7 +9,7 @@
 #include <fstream>
 #include <random>
 
-#include "driver/plan.h"
+#include "driver/cpus.h"
 
 namespace ampgate::driver {
 namespace {
@@ -55,6 +55,7 @@ Json describe_machine() {
   put(machine, "os", value_of("/etc/os-release", "PRETTY_NAME", '='), "no /etc/os-release");
   put(machine, "cpu_model", value_of("/proc/cpuinfo", "model name", ':'), "not in /proc/cpuinfo");
   machine["cpus"] = allowed_cpus();
+  machine["processors"] = processor_layout();
   put(machine, "governor", first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
       "this kernel shows no frequency governor");
   put(machine, "transparent_huge_pages", first_line("/sys/kernel/mm/transparent_hugepage/enabled"),

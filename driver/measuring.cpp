@@ -1,13 +1,16 @@
 #include "driver/measuring.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <set>
 
 #include "driver/bench_process.h"
 #include "driver/collect.h"
 #include "driver/process.h"
 #include "results/gate.h"
 #include "results/measurement.h"
+#include "results/samples.h"
+#include "results/statistics.h"
 
 namespace ampgate::driver {
 namespace {
@@ -15,7 +18,7 @@ namespace {
 using results::Json;
 
 bool is_measured_so_far(const Context& context, const Trial& trial) {
-  const Json verdict = results::measurement_verdict(context.data(), trial.id);
+  const Json verdict = results::measurement_verdict(context.data(), trial.id, results::kWarm);
   return verdict.is_null() || verdict.at("verdict") == "measured";
 }
 
@@ -32,10 +35,11 @@ std::vector<std::vector<Trial>> open_groups(const Context& context) {
   return open;
 }
 
-bool is_done(const Context& context, int process) {
+bool is_done(const Context& context, const BenchProcess& process) {
   const auto& bench = context.data().bench;
-  return std::any_of(bench.begin(), bench.end(),
-                     [&](const Json& entry) { return entry.value("process", -1) == process; });
+  return std::any_of(bench.begin(), bench.end(), [&](const Json& entry) {
+    return entry.value("process", -1) == process.number && results::mode_of(entry) == process.mode;
+  });
 }
 
 double seconds_since(Clock::time_point begin) {
@@ -43,29 +47,77 @@ double seconds_since(Clock::time_point begin) {
 }
 
 // The groups whose intervals are still wider than asked.
-std::vector<std::vector<Trial>> wide_groups(const Context& context, int look) {
+std::vector<std::vector<Trial>> wide_groups(const Context& context, const Schedule& schedule, int look) {
   auto open = open_groups(context);
   std::erase_if(open, [&](const auto& group) {
     return results::widest_interval(context.data(), group.front().group(), context.rules, look) <=
-           kPreciseHalfWidth;
+           *schedule.target_half_width;
   });
   return open;
+}
+
+// Processes that there must be at a look: as many as bring its blocks together.
+int processes_at_look(const Schedule& schedule, int look) {
+  if (look == 1) return schedule.processes;
+  const int wanted = (results::blocks_at_look(look) + schedule.blocks - 1) / schedule.blocks;
+  return std::max(wanted, processes_at_look(schedule, look - 1) + 1);
+}
+
+void run_one(Context& context, BenchProcesses& processes, const BenchProcess& process,
+             const std::vector<std::vector<Trial>>& groups) {
+  if (is_done(context, process)) return;
+  processes.run(process, groups);
+  context.progress.advance(fmt::format("{} process {} done", process.mode, process.number));
+}
+
+// Returns why it ended.
+std::string measure_warm(Context& context, const Schedule& schedule, BenchProcesses& processes) {
+  const auto begin = Clock::now();
+  int number = 0;
+  for (int look = 1;; ++look) {
+    for (; number < processes_at_look(schedule, look); ++number) {
+      const auto selected = look == 1 ? open_groups(context) : wide_groups(context, schedule, look - 1);
+      const auto process_begin = Clock::now();
+      run_one(context, processes, {number, results::kWarm, schedule.target_half_width ? look : 0}, selected);
+      const bool last_of_first_look = look == 1 && number + 1 == schedule.processes;
+      const bool may_stop = schedule.target_half_width && (look > 1 || last_of_first_look);
+      if (may_stop && seconds_since(begin) + seconds_since(process_begin) > schedule.budget_s) {
+        return wide_groups(context, schedule, look).empty() ? "every interval is as narrow as asked"
+                                                            : "the time budget was spent";
+      }
+    }
+    if (!schedule.target_half_width) return "the number of blocks was fixed";
+    if (wide_groups(context, schedule, look).empty()) return "every interval is as narrow as asked";
+  }
 }
 
 }  // namespace
 
 Json to_json(const Schedule& schedule) {
-  return {{"processes", schedule.processes},
-          {"blocks_per_process", schedule.blocks},
-          {"precise", schedule.precise},
-          {"budget_s", schedule.budget_s},
-          {"cell_time_ms", schedule.cell_time_ms}};
+  Json json{{"processes", schedule.processes},
+            {"blocks_per_process", schedule.blocks},
+            {"cell_time_ms", schedule.cell_time_ms},
+            {"extra_modes", schedule.extra_modes},
+            {"sustained_s", schedule.sustained_s}};
+  if (schedule.target_half_width) {
+    json["target_half_width"] = *schedule.target_half_width;
+    json["budget_s"] = schedule.budget_s;
+  }
+  return json;
 }
 
 Schedule schedule_from(const Json& json) {
-  return {json.at("processes").get<int>(), json.at("blocks_per_process").get<int>(),
-          json.at("precise").get<bool>(), json.at("budget_s").get<double>(),
-          json.at("cell_time_ms").get<double>()};
+  Schedule schedule;
+  schedule.processes = json.at("processes").get<int>();
+  schedule.blocks = json.at("blocks_per_process").get<int>();
+  if (json.contains("target_half_width")) {
+    schedule.target_half_width = json["target_half_width"].get<double>();
+    schedule.budget_s = json.at("budget_s").get<double>();
+  }
+  schedule.cell_time_ms = json.at("cell_time_ms").get<double>();
+  schedule.extra_modes = json.at("extra_modes").get<std::vector<std::string>>();
+  schedule.sustained_s = json.at("sustained_s").get<double>();
+  return schedule;
 }
 
 std::map<std::string, std::string> gate_refusals(const Context& context, const Json& observed_device) {
@@ -89,33 +141,40 @@ std::map<std::string, std::string> gate_refusals(const Context& context, const J
 
 std::string measure_trials(Context& context, const Schedule& schedule,
                            const std::map<std::string, std::string>& refusals) {
-  const auto begin = Clock::now();
-  BenchProcesses processes(context, schedule.blocks, refusals);
-  int number = 0;
-  for (int look = 1;; ++look) {
-    auto selected = look == 1 ? open_groups(context) : wide_groups(context, look - 1);
-    const auto round_begin = Clock::now();
-    for (int i = 0; i < schedule.processes; ++i, ++number) {
-      if (is_done(context, number)) continue;
-      processes.run(number, schedule.precise ? look : 0, selected);
-      context.progress.advance("process " + std::to_string(number) + " done");
-      selected = look == 1 ? open_groups(context) : wide_groups(context, look - 1);
-    }
-    if (!schedule.precise) return "the number of blocks was fixed";
-    if (wide_groups(context, look).empty()) return "every interval is within 1 % of its value";
-    if (seconds_since(begin) + seconds_since(round_begin) > schedule.budget_s)
-      return "the time budget was spent";
+  BenchProcesses processes(context, schedule, refusals);
+  const std::string ended = measure_warm(context, schedule, processes);
+  for (const auto& mode : schedule.extra_modes) {
+    // What runs for long alone is steady by itself; the others differ from process to process.
+    const int count = mode == "sustained" ? 1 : schedule.processes;
+    for (int number = 0; number < count; ++number)
+      run_one(context, processes, {number, mode, 0}, open_groups(context));
   }
+  return ended;
 }
 
 void inspect_trials(Context& context) {
   Json plan = worker_plan(context, "inspect", 0);
-  plan["bench"] = bench_settings(context, 1, 0);
+  plan["bench"] = bench_settings(context, schedule_from(context.data().header.at("plan").at("schedule")), {});
   for (const auto& group : open_groups(context)) {
     for (const auto& trial : group) plan["trials"].push_back(planned_with_evidence(context, trial));
   }
   if (plan["trials"].empty()) return;
   context.journal.append({{"inspect", collect_answers(context, plan)}});
+  context.progress.advance("done");
+}
+
+void measure_ceilings(Context& context) {
+  const Json plan = worker_plan(context, "ceilings", 0);
+  context.progress.working_on("read, write, copy and matrix products");
+  const Ending ending = run_worker(context.workers, plan, [&](const auto& name, const Json& event) {
+    if (name == "environment") note_environment(context, event);
+  });
+  if (ending.answered) {
+    context.journal.append({{"ceilings", ending.done.at("ceilings")}});
+  } else {
+    context.progress.warn("the ceilings of this device were not measured: " +
+                          (ending.timed_out ? "no answer in time" : ending.reason));
+  }
   context.progress.advance("done");
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "driver/context.h"
 
@@ -11,17 +13,17 @@ namespace ampgate::driver {
 
 // Processes and blocks of the bench phase, fixed before it runs.
 struct Schedule {
-  int processes = 3;
-  int blocks = 7;         // per process
-  bool precise = false;   // look after each round of processes, and go on until the intervals are narrow
-  double budget_s = 0.0;  // with `precise`
+  int processes = 3;                          // until the first look
+  int blocks = 7;                             // per process
+  std::optional<double> target_half_width{};  // look again and again, until the intervals are so narrow
+  double budget_s = 0.0;                      // with a target
   double cell_time_ms = 0.0;
+  std::vector<std::string> extra_modes{};  // beside `warm`, as results/samples.h names them
+  double sustained_s = 30.0;
 };
 
 results::Json to_json(const Schedule& schedule);
 Schedule schedule_from(const results::Json& json);
-
-inline constexpr double kPreciseHalfWidth = 0.01;
 
 // Trials whose evidence does not let them through here, with the gate's reason. `observed_device`: {"uuid",
 // "model"} as seen by this run, empty where it is the evidence's own process chain.
@@ -33,5 +35,8 @@ std::string measure_trials(Context& context, const Schedule& schedule,
                            const std::map<std::string, std::string>& refusals);
 
 void inspect_trials(Context& context);
+
+// What the device reaches in plain work. A worker that cannot say leaves the record without.
+void measure_ceilings(Context& context);
 
 }  // namespace ampgate::driver

@@ -45,6 +45,13 @@ std::string seconds_problem(const std::string& text) {
   return "'" + text + "' is no number of seconds from 1 to 1000000";
 }
 
+// Above 50 % an interval says nothing.
+std::string percent_problem(const std::string& text) {
+  double percent = 0;
+  if (is_number(text, percent) && std::isfinite(percent) && percent > 0 && percent <= 50) return "";
+  return "'" + text + "' is no percentage above 0 and up to 50";
+}
+
 // An empty word would otherwise mean the default: most likely a shell variable that was not set.
 void refuse_empty_values(CLI::App& command) {
   for (auto* option : command.get_options()) {
@@ -89,6 +96,10 @@ void add_execution(CLI::App& command, Options& options) {
   add_seed(command, options);
   command.add_option("--threads", options.threads, "Threads of a worker; default: the CPUs it may use")
       ->check(CLI::Range(1, 4096));
+  command
+      .add_option("--cpus", options.cpus,
+                  "Processors that a worker may use, as 0,2-5; default: one of each core")
+      ->type_name("LIST");
   command.add_flag("--dry-run", options.dry_run,
                    "Show the plan and an estimate of its time, and run nothing");
   command.add_flag("--quiet", options.quiet, "Print only the answer");
@@ -98,9 +109,21 @@ void add_execution(CLI::App& command, Options& options) {
 void add_measurement(CLI::App& command, Options& options) {
   command.add_flag("--precise", options.precise,
                    "Measure on until every interval is within 1 % of its median");
-  command.add_option("--budget-s", options.budget_s, "With --precise: seconds of measuring at most")
-      ->check(seconds_problem)
-      ->capture_default_str();
+  command
+      .add_option("--width", options.width_percent,
+                  "Measure on until every interval is within this percentage of its median")
+      ->type_name("PERCENT")
+      ->check(percent_problem);
+  command
+      .add_option("--budget-s", options.budget_s,
+                  "With --precise or --width: seconds of measuring at most; default 1800")
+      ->check(seconds_problem);
+  command.add_flag("--cold", options.cold, "Also with caches emptied before each call");
+  command.add_flag("--latency", options.latency, "Also single calls: p50, p90, p99");
+  command.add_flag("--sustained", options.sustained,
+                   "Also each precision alone for 30 s (rules: sustained_s)");
+  command.add_flag("--default-malloc", options.default_malloc,
+                   "Also with the C library's own malloc thresholds");
   command
       .add_option("--processes", options.processes,
                   "Fresh processes per measurement; default: as the rules say")
@@ -240,10 +263,14 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
     throw results::UsageError("bench needs --evidence RECORD: it measures only what a validation let through",
                               "make one with: ampgate validate");
   }
-  const auto* budget = chosen->get_option_no_throw("--budget-s");
-  if (budget != nullptr && budget->count() > 0 && !options.precise) {
-    throw results::UsageError("--budget-s limits what --precise measures, which was not asked for",
-                              "add --precise, or leave --budget-s out");
+  if (options.budget_s && !options.precise && !options.width_percent) {
+    throw results::UsageError(
+        "--budget-s limits how long --precise or --width measure on, and neither was given",
+        "add one of them, or leave --budget-s out");
+  }
+  if (options.precise && options.width_percent) {
+    throw results::UsageError("--precise is --width 1 with more processes: both were given",
+                              "leave one of them out");
   }
   return options;
 }

@@ -19,10 +19,13 @@ struct Options {
   std::string rules_file;               // empty: the default rules
   std::string archive = "results/archive";
   std::optional<std::uint64_t> seed;
-  std::optional<int> threads;    // absent: as many as the CPUs this process may use
-  std::optional<int> processes;  // absent: as the rules say
-  double budget_s = 1800.0;      // with `precise`: when to stop measuring
-  bool precise = false;
+  std::optional<int> threads;           // absent: as many as the CPUs this process may use
+  std::optional<int> processes;         // absent: as the rules say
+  std::optional<double> width_percent;  // measure on until every interval is this narrow
+  std::optional<double> budget_s;       // with a width: when to stop measuring
+  bool precise = false;                 // a width of 1 %, and more processes
+  bool cold = false, latency = false, sustained = false, default_malloc = false;  // modes beside `warm`
+  std::string cpus;   // "0,2-5"; empty: one of each core that this process may use
   bool deep = false;  // selftest: every fault in every precision, and many seeds
   bool dry_run = false;
   bool json = false;

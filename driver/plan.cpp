@@ -1,7 +1,5 @@
 #include "driver/plan.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <set>
 
@@ -151,33 +149,6 @@ results::Json shape_json(const Trial& trial) {
   for (std::size_t i = 0; i < std::min(trial.dims.size(), trial.shape.size()); ++i)
     dims[trial.dims[i]] = trial.shape[i];
   return {{"name", trial.shape_name}, {"dims", dims}};
-}
-
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
-results::Json process_settings(const Options& options) {
-  const auto cpus = allowed_cpus();
-  const int available = std::max<int>(1, static_cast<int>(cpus.size()));
-  const int threads = options.threads.value_or(available);
-  if (threads > available) {
-    throw UsageError("--threads " + std::to_string(threads) + ": this process may use " +
-                         std::to_string(available) + " CPUs",
-                     "ask for at most as many: more would time the scheduler");
-  }
-  // Thresholds high enough that large tensors stay on the heap and page faults do not decide the time.
-  return {{"threads", threads},
-          {"affinity", cpus},
-          {"mmap_threshold_bytes", 1073741824},
-          {"trim_threshold_bytes", 2147483647}};
 }
 
 std::uint32_t order_seed(std::uint64_t seed, int process) {

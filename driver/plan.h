@@ -36,12 +36,6 @@ results::Json to_json(const Trial& trial);
 // Throws results::Json::exception for what is not a trial.
 Trial trial_from(const results::Json& json);
 
-// Settings of the worker processes. Throws results::UsageError for more threads than CPUs that may be used.
-results::Json process_settings(const Options& options);
-
-// The CPUs that this process may run on.
-std::vector<int> allowed_cpus();
-
 // {"name": "512x512x512", "dims": {"m": 512, ...}}: as in records.
 results::Json shape_json(const Trial& trial);
 

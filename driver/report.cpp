@@ -12,6 +12,7 @@
 #include "driver/exit_code.h"
 #include "driver/interrupt.h"
 #include "driver/machine.h"
+#include "driver/modes_table.h"
 #include "driver/previous_run.h"
 #include "driver/table.h"
 #include "results/record.h"
@@ -68,7 +69,12 @@ void print_record(const Options& options, const std::string& text, const std::st
   }
   const Json record = Json::parse(text);
   if (!options.quiet) {
-    fmt::print("\n{}\n", table(record, wants_colour(STDOUT_FILENO)));
+    const bool colour = wants_colour(STDOUT_FILENO);
+    fmt::print("\n{}\n", table(record, colour));
+    if (const auto text = modes_table(record, colour); !text.empty()) fmt::print("{}\n", text);
+    for (const auto& line : {ceilings_line(record), disturbed_line(record)}) {
+      if (!line.empty()) fmt::print("{}\n\n", line);
+    }
     if (const auto lines = findings(record); !lines.empty()) {
       fmt::print("Findings (on edge inputs; they refuse nothing):\n");
       print_lines(lines, "  ");

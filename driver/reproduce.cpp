@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "driver/commands.h"
+#include "driver/cpus.h"
 #include "driver/device.h"
 #include "driver/execute.h"
 #include "driver/names.h"
@@ -86,16 +87,14 @@ results::ExitCode reproduce(const Options& options) {
   plan.suite = original.at("suite").get<std::string>();
   plan.seed = original.at("seed").get<std::uint64_t>();
   plan.rules = results::parse_rules(record.at("rules").dump(), options.record + ": /rules");
-  Options settings = options;
-  settings.threads = original.at("settings").at("threads").get<int>();
-  plan.settings = process_settings(settings);
+  plan.settings = process_settings(with_recorded_settings(options, original.at("settings")));
   plan.trials = with_baseline(before);
   plan.phases = {"validate"};
 
   const TemporaryFolder scratch;
   Options there = options;
   there.archive = scratch.path().string();
-  const auto environment = child_environment(*settings.threads);
+  const auto environment = child_environment(plan.settings.at("threads").get<int>());
   auto journal = open_journal(there, journal_header(plan, there, folder, environment));
   Progress progress(options.json);
   Context context = make_context(journal, progress, folder);

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "driver/commands.h"
+#include "driver/cpus.h"
 #include "driver/device.h"
 #include "driver/exit_code.h"
 #include "driver/report.h"
@@ -29,8 +30,9 @@ RunPlan make_plan(const Options& options, const WorkerFolder& folder, const Devi
   const bool tf32 = device.tf32 || results::is_required(plan.rules, "tf32");
   plan.trials = select_trials(folder.manifest, options, tf32);
   plan.phases = {"validate", "repeat"};
-  if (measures) plan.phases.insert(plan.phases.end(), {"bench", "inspect"});
+  if (measures) plan.phases.insert(plan.phases.end(), {"ceilings", "bench", "inspect"});
   plan.schedule = make_schedule(options, plan.suite, plan.rules);
+  check_budget(plan);
   return plan;
 }
 

@@ -49,6 +49,8 @@ void load_rules(const Options& options, const Manifest& manifest, RunPlan& plan)
 
 Schedule make_schedule(const Options& options, const std::string& suite, const results::Rules& rules) {
   constexpr int kPreciseProcesses = 5;
+  constexpr double kPreciseHalfWidth = 0.01;
+  constexpr double kBudget = 1800.0;
   constexpr double kSmokeCellMs = 2.0;  // smoke shows in seconds that all works; its times are rough
   Schedule schedule;
   const int least = options.precise ? kPreciseProcesses : 1;
@@ -58,18 +60,36 @@ Schedule make_schedule(const Options& options, const std::string& suite, const r
                               "leave --processes out");
   }
   schedule.blocks = (rules.measurement.min_blocks + schedule.processes - 1) / schedule.processes;
-  schedule.precise = options.precise;
+  if (options.precise) schedule.target_half_width = kPreciseHalfWidth;
+  if (options.width_percent) schedule.target_half_width = *options.width_percent / 100;
   schedule.cell_time_ms = rules.measurement.cell_time_ms;
-  if (suite == "smoke" && !options.precise)
+  if (suite == "smoke" && !schedule.target_half_width)
     schedule.cell_time_ms = std::min(schedule.cell_time_ms, kSmokeCellMs);
-  schedule.budget_s = options.precise ? options.budget_s : 0.0;
+  if (schedule.target_half_width) schedule.budget_s = options.budget_s.value_or(kBudget);
+  for (const auto& [asked, mode] :
+       {std::pair{options.cold, "cold"}, std::pair{options.latency, "latency"},
+        std::pair{options.sustained, "sustained"}, std::pair{options.default_malloc, "default-malloc"}}) {
+    if (asked) schedule.extra_modes.emplace_back(mode);
+  }
+  schedule.sustained_s = rules.measurement.sustained_s;
   return schedule;
+}
+
+void check_budget(const RunPlan& plan) {
+  const double needed = estimate(plan.trials, {"bench"}, plan.schedule).bench_s;
+  if (!plan.schedule.target_half_width || needed <= plan.schedule.budget_s) return;
+  throw results::UsageError(
+      fmt::format(
+          "--budget-s {:.0f} is spent before the first look: {} processes with {} blocks of {} trials take "
+          "at least {:.0f} s",
+          plan.schedule.budget_s, plan.schedule.processes, plan.schedule.blocks, plan.trials.size(), needed),
+      "give more seconds, or select fewer cases with --case");
 }
 
 Estimate estimate(const std::vector<Trial>& trials, const std::vector<std::string>& phases,
                   const Schedule& schedule) {
   // Seconds a process or a trial.
-  constexpr double kStart = 0.2, kJudge = 0.02, kRepeat = 0.002;
+  constexpr double kStart = 0.2, kJudge = 0.02, kRepeat = 0.002, kCeilings = 1.0;
   const auto count = static_cast<double>(trials.size());
   const double cells = schedule.blocks * schedule.cell_time_ms / 1e3;
   const auto has = [&](const char* phase) {
@@ -78,7 +98,15 @@ Estimate estimate(const std::vector<Trial>& trials, const std::vector<std::strin
   Estimate result;
   if (has("validate")) result.validate_s = kStart + count * kJudge;
   if (has("repeat")) result.repeat_s = 2 * (kStart + count * kRepeat);
-  if (has("bench")) result.bench_s = schedule.processes * (kStart + count * cells);
+  if (has("bench")) {
+    result.bench_s = schedule.processes * (kStart + count * cells);
+    for (const auto& mode : schedule.extra_modes) {
+      // Cells of single calls are as long as others at most: what they take at least is not known.
+      if (mode == "sustained") result.bench_s += kStart + count * schedule.sustained_s;
+      if (mode == "default-malloc") result.bench_s += schedule.processes * (kStart + count * cells);
+    }
+  }
+  if (has("ceilings")) result.ceilings_s = kCeilings;
   if (has("inspect")) result.inspect_s = kStart + count * kRepeat;
   return result;
 }

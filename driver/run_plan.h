@@ -36,6 +36,9 @@ void load_rules(const Options& options, const Manifest& manifest, RunPlan& plan)
 // Processes, blocks and cells by suite, rules and options.
 Schedule make_schedule(const Options& options, const std::string& suite, const results::Rules& rules);
 
+// Throws results::UsageError for a time budget that is spent before the first look.
+void check_budget(const RunPlan& plan);
+
 // What a run takes at least, of any shapes: starting processes, the smallest trials, the cells that the
 // schedule asks for. What large shapes add depends on the device and is known when they ran.
 Estimate estimate(const std::vector<Trial>& trials, const std::vector<std::string>& phases,

@@ -7,6 +7,7 @@
 #include "driver/child_environment.h"
 #include "driver/commands.h"
 #include "driver/context.h"
+#include "driver/cpus.h"
 #include "driver/device.h"
 #include "driver/plan.h"
 #include "driver/selftest_report.h"

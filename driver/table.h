@@ -9,11 +9,7 @@ namespace ampgate::driver {
 
 std::string table(const results::Json& record, bool colour);
 
-// "1.23 ms", "+-" left to the caller; three significant digits and the unit that fits.
-std::string time_words(double nanoseconds);
-std::string bytes_words(double bytes);
-
-// "1.35", "0.014": two digits at least.
-std::string ratio_words(double ratio);
+// "1.23 ms ±2.1%": the median of a measurement, and its interval's half width in percent of it.
+std::string median_words(const results::Json& measurement);
 
 }  // namespace ampgate::driver

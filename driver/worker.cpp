@@ -150,7 +150,7 @@ std::string limit_words(const WorkerSetup& setup) {
 
 Ending run_worker(const WorkerSetup& setup, const Json& plan, const EventSink& sink) {
   const auto phase = plan.at("phase").get<std::string>();
-  const bool measures = phase == "bench" || phase == "inspect";
+  const bool measures = phase == "bench" || phase == "inspect" || phase == "ceilings";
   Process process({measures ? setup.folder->bench() : setup.folder->validate(),
                    {},
                    setup.environment.variables,

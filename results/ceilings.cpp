@@ -8,11 +8,11 @@
 namespace ampgate::results {
 namespace {
 
-Estimate time_of(const Json& measured, double level, std::uint64_t seed) {
+Estimate time_of(const Json& measured, double level) {
   std::vector<Sample> samples;
   int block = 0;
   for (const auto& time : measured.at("times_ns")) samples.push_back({0, block++, time.get<double>()});
-  return median_time(samples, level, seed);
+  return median_time(samples, level);
 }
 
 Json with_count(Json json, const Json& measured) {
@@ -22,7 +22,7 @@ Json with_count(Json json, const Json& measured) {
 
 }  // namespace
 
-Json ceilings(const Json& measured, double level, std::uint64_t seed) {
+Json ceilings(const Json& measured, double level) {
   if (!measured.is_object()) return nullptr;
   Json result;
   const Json& memory = measured.at("memory");
@@ -31,14 +31,14 @@ Json ceilings(const Json& measured, double level, std::uint64_t seed) {
   for (const auto* pass : {"read", "write", "copy"}) {
     const Json& one = memory.at(pass);
     result[std::string(pass) + "_gbps"] =
-        with_count(rate(time_of(one, level, seed), one.at("bytes").get<double>(), kGiga), one);
+        with_count(rate(time_of(one, level), one.at("bytes").get<double>(), kGiga), one);
   }
   for (const auto& [format, one] : measured.at("matmul").items()) {
     if (one.contains("absent")) {
       result["absent"]["matmul_tflops/" + format] = one["absent"];
       continue;
     }
-    Json entry = with_count(rate(time_of(one, level, seed), one.at("flops").get<double>(), kTera), one);
+    Json entry = with_count(rate(time_of(one, level), one.at("flops").get<double>(), kTera), one);
     entry["size"] = one.at("size");
     result["matmul_tflops"][format] = std::move(entry);
   }

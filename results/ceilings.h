@@ -7,9 +7,9 @@
 
 namespace ampgate::results {
 
-// `ceilings` of a record from what the worker measured (docs/protocol.md): rates with their interval over single
-// runs of one process. `measured`: null gives null.
-Json ceilings(const Json& measured, double level, std::uint64_t seed);
+// `ceilings` of a record from what the worker measured (docs/protocol.md): rates with their interval over
+// single runs of one process. `measured`: null gives null.
+Json ceilings(const Json& measured, double level);
 
 // The format in which a trial of this precision multiplies: "fp32", "tf32", "fp16", "bf16".
 std::string format_of(const std::string& precision, bool not_lowered);

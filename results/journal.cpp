@@ -117,6 +117,8 @@ void RunData::add(const Json& entry) {
     repeats.push_back(body);
   } else if (kind == "bench") {
     bench.push_back(body);
+  } else if (kind == "ceilings") {
+    ceilings = body;
   } else if (kind == "inspect") {
     inspect = body;
   } else if (kind == "phase") {

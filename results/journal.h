@@ -19,9 +19,10 @@ inline constexpr int kJournalVersion = 2;
 //   {"environment": {...}}              what the first worker said about device, LibTorch and settings
 //   {"trial": {...}}                    a trial's validation, the event `trial_finished`
 //   {"repeat": {"process": 1, "trials": {id: {...}}}}
-//   {"bench": {"process": 0, "order_seed": 1, "samples": {id: [[block, order, calls, time_ns, page_faults],
-//   ...]},
+//   {"bench": {"process": 0, "mode": "warm", "order_seed": 1,
+//              "samples": {id: [[block, order, calls, time_ns, page_faults, {"disturbed": ...}], ...]},
 //              "trials": {id: {...}}, ...}}
+//   {"ceilings": {...}}                 what the worker of phase `ceilings` measured
 //   {"inspect": {id: {...}}}
 //   {"phase": {"name": "validate", "wall_time_ns": 1, ...}}   one for each phase that ended
 struct RunData {
@@ -30,6 +31,7 @@ struct RunData {
   std::map<std::string, Json> trials;
   std::vector<Json> repeats;
   std::vector<Json> bench;
+  Json ceilings;
   Json inspect;
   std::vector<Json> phases;
   int resumed = 0;

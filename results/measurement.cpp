@@ -1,21 +1,26 @@
 #include "results/measurement.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <limits>
+#include <map>
 #include <optional>
 
+#include "results/ceilings.h"
+#include "results/estimate_json.h"
+#include "results/percentiles.h"
+#include "results/roofline.h"
+#include "results/samples.h"
 #include "results/statistics.h"
+#include "results/sustained.h"
+#include "results/targets.h"
 #include "results/verdict.h"
 
 namespace ampgate::results {
 namespace {
 
-// "case/shape" of a trial's id.
-std::string group_of(const std::string& id) { return id.substr(0, id.find('/', id.find('/') + 1)); }
-
 std::string baseline_of(const std::string& id) { return group_of(id) + "/fp32"; }
+
+std::string precision_of(const std::string& id) { return id.substr(group_of(id).size() + 1); }
 
 // The id of the BF16 trial beside an FP16 trial; empty for another precision.
 std::string bf16_partner(const std::string& id) {
@@ -23,29 +28,29 @@ std::string bf16_partner(const std::string& id) {
   return at == std::string::npos ? std::string() : std::string(id).replace(at, 5, "-bf16");
 }
 
-// Rows of one trial over all processes, in the order in which they were measured.
-template <typename Visit>
-void for_each_row(const RunData& run, const std::string& id, Visit visit) {
-  for (const auto& process : run.bench) {
-    const auto samples = process.at("samples").find(id);
-    if (samples == process.at("samples").end()) continue;
-    for (const auto& row : *samples) visit(process.at("process").get<int>(), row);
-  }
+// A member of what phase 1 said about the trial.
+template <typename Value>
+Value validated(const RunData& run, const std::string& id, const char* key, Value otherwise) {
+  const auto trial = run.trials.find(id);
+  return trial == run.trials.end() ? otherwise : trial->second.value(key, otherwise);
 }
 
-std::vector<Sample> samples_of(const RunData& run, const std::string& id) {
-  std::vector<Sample> samples;
-  for_each_row(run, id, [&](int process, const Json& row) {
-    const auto calls = row.at(2).get<std::int64_t>();
-    samples.push_back(
-        {process, row.at(0).get<int>(), row.at(3).get<double>() / static_cast<double>(calls), calls});
-  });
-  return samples;
-}
-
-bool is_measured(const RunData& run, const std::string& id) {
-  const Json verdict = measurement_verdict(run, id);
+bool is_measured(const RunData& run, const std::string& id, const std::string& mode) {
+  const Json verdict = measurement_verdict(run, id, mode);
   return verdict.is_object() && verdict.at("verdict") == "measured";
+}
+
+// The last look that saw samples of this case: cases whose intervals are narrow are not measured further.
+int last_look(const RunData& run, const std::string& group) {
+  int look = 0;
+  for (const auto& process : run.bench) {
+    if (mode_of(process) != kWarm) continue;
+    const auto& samples = process.at("samples");
+    const bool seen = std::any_of(samples.items().begin(), samples.items().end(),
+                                  [&](const auto& item) { return group_of(item.key()) == group; });
+    if (seen) look = std::max(look, process.value("look", 0));
+  }
+  return look;
 }
 
 double interval_level(const Rules& rules, int look) {
@@ -53,93 +58,25 @@ double interval_level(const Rules& rules, int look) {
   return look == 0 ? level : level_at_look(level, look);
 }
 
-Json interval_json(const Interval& interval) { return Json::array({interval.low, interval.high}); }
-
-Json to_json(const Estimate& estimate, const char* value_name, double level) {
-  Json json{{value_name, estimate.value}};
-  Json absent = Json::object();
-  if (estimate.interval) {
-    json["interval"] = interval_json(*estimate.interval);
-  } else {
-    absent["interval"] = estimate.method;
-  }
-  json["level"] = level;
-  json["mad"] = estimate.mad;
-  json["samples"] = estimate.samples;
-  json["processes"] = estimate.processes;
-  json["lag1"] = number(estimate.lag1);
-  json["drift_per_block"] = number(estimate.drift);
-  const auto add_probability = [&](const char* key, const std::optional<double>& p) {
-    if (p) {
-      json[key] = *p;
-    } else {
-      absent[key] = "too few blocks in a process to speak of their order";
-    }
-  };
-  add_probability("lag1_p", estimate.lag1_p);
-  add_probability("drift_p", estimate.drift_p);
-  json["method"] = estimate.method;
-  if (!absent.empty()) json["absent"] = std::move(absent);
-  return json;
+double level_of(const RunData& run, const std::string& id, const Rules& rules, const std::string& mode) {
+  return interval_level(rules, mode == kWarm ? last_look(run, group_of(id)) : 0);
 }
 
-std::string rounded(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
-}
-
-// Work per call over the median time: 1/ns is 1e-3 tera and 1 giga per second.
-Json rate(const Estimate& time, double work, double per_ns) {
-  Json json{{"value", work / time.value * per_ns}};
-  if (time.interval)
-    json["interval"] = {work / time.interval->high * per_ns, work / time.interval->low * per_ns};
-  return json;
-}
-
+// Trials of one block stood side by side, but for `sustained`, where each ran alone.
 std::optional<Estimate> ratio(const RunData& run, const std::string& numerator,
-                              const std::string& denominator, double level) {
-  if (!is_measured(run, numerator) || !is_measured(run, denominator)) return std::nullopt;
-  const auto top = samples_of(run, numerator);
-  const auto bottom = samples_of(run, denominator);
-  return paired_ratio(top, bottom, level);
+                              const std::string& denominator, double level, const std::string& mode) {
+  if (!is_measured(run, numerator, mode) || !is_measured(run, denominator, mode)) return std::nullopt;
+  if (mode == "sustained")
+    return unpaired_ratio(steady(rows_of(run, numerator, mode)), steady(rows_of(run, denominator, mode)),
+                          level);
+  return paired_ratio(select_samples(run, numerator, mode).samples,
+                      select_samples(run, denominator, mode).samples, level);
 }
 
-std::string say_speedup(const Estimate& speedup) {
-  if (speedup.interval && speedup.interval->low <= 1.0 && speedup.interval->high >= 1.0) {
-    return "no difference to fp32 shown";
-  }
-  if (speedup.value >= 1.0) return rounded(speedup.value) + " times as fast as fp32";
-  return rounded(1.0 / speedup.value) + " times slower than fp32";
-}
-
-std::string say_fp16_to_bf16(const Estimate& estimate) {
-  std::string text = "FP16 takes " + rounded(estimate.value) + " of BF16's time";
-  if (!estimate.interval) return text;
-  if (estimate.interval->high < 1.0) return text + ": FP16 is faster";
-  if (estimate.interval->low > 1.0) return text + ": BF16 is faster";
-  return text + ": no difference shown";
-}
-
-void add_rates(Json& result, const RunData& run, const std::string& id, const Estimate& time) {
-  const auto trial = run.trials.find(id);
-  const Json facts =
-      trial == run.trials.end() ? Json::object() : trial->second.value("facts", Json::object());
-  if (const double flops = facts.value("flops", 0.0); flops > 0) {
-    result["tflops"] = rate(time, flops, 1e-3);
-  } else {
-    result["absent"]["tflops"] = "the case does not say how many operations it needs";
-  }
-  if (const double bytes = facts.value("bytes", 0.0); bytes > 0) {
-    result["gbps"] = rate(time, bytes, 1.0);
-  } else {
-    result["absent"]["gbps"] = "the case does not say how many bytes it moves";
-  }
-}
-
-void add_ratios(Json& result, const RunData& run, const std::string& id, double level) {
+void add_ratios(Json& result, const RunData& run, const std::string& id, double level,
+                const std::string& mode) {
   if (const auto baseline = baseline_of(id); baseline != id) {
-    if (const auto speedup = ratio(run, baseline, id, level)) {
+    if (const auto speedup = ratio(run, baseline, id, level, mode)) {
       result["speedup_over_fp32"] = to_json(*speedup, "value", level);
       result["speedup_over_fp32"]["in_words"] = say_speedup(*speedup);
     } else {
@@ -147,7 +84,7 @@ void add_ratios(Json& result, const RunData& run, const std::string& id, double 
     }
   }
   if (const auto bf16 = bf16_partner(id); !bf16.empty()) {
-    if (const auto compared = ratio(run, id, bf16, level)) {
+    if (const auto compared = ratio(run, id, bf16, level, mode)) {
       result["fp16_to_bf16"] = to_json(*compared, "value", level);
       result["fp16_to_bf16"]["in_words"] = say_fp16_to_bf16(*compared);
     } else {
@@ -168,49 +105,128 @@ void add_inspection(Json& result, const RunData& run, const std::string& id) {
   }
 }
 
-void add_samples(Json& result, const RunData& run, const std::string& id) {
-  Json rows = Json::array();
+void add_rows(Json& result, const std::vector<Row>& rows) {
+  if (rows.empty()) return;
+  Json list = Json::array();
   double faults = 0, calls = 0;
-  for_each_row(run, id, [&](int process, const Json& row) {
-    rows.push_back({process, row.at(0), row.at(1), row.at(2), row.at(3)});
-    faults += row.at(4).get<double>();
-    calls += row.at(2).get<double>();
-  });
-  if (calls > 0) result["page_faults_per_call"] = faults / calls;
-  result["samples"] = std::move(rows);
+  for (const Row& row : rows) {
+    list.push_back({row.process, row.block, row.order, row.calls, row.time_ns});
+    if (!row.more.empty()) list.back().push_back(row.more);
+    faults += row.page_faults;
+    calls += static_cast<double>(row.calls);
+  }
+  result["page_faults_per_call"] = faults / calls;
+  result["samples"] = std::move(list);
 }
 
-// What the order of the blocks shows beyond chance, in words.
-Json order_notes(const Estimate& time) {
-  constexpr double kSignificant = 0.01;
-  Json notes = Json::array();
-  if (time.drift_p && *time.drift_p < kSignificant) {
-    char text[96];
-    std::snprintf(text, sizeof text, "times drift by %+.2g %% a block (p = %.1g)", 100 * time.drift,
-                  *time.drift_p);
-    notes.push_back(text);
-  }
-  if (time.lag1_p && *time.lag1_p < kSignificant) {
-    char text[96];
-    std::snprintf(text, sizeof text,
-                  "neighbouring blocks resemble each other (lag-1 correlation %.2f, p = %.1g)", time.lag1,
-                  *time.lag1_p);
-    notes.push_back(text);
-  }
-  return notes;
+void add_disturbance(Json& result, const Disturbance& disturbance) {
+  if (disturbance.blocks == 0) return;
+  result["disturbed"] = {
+      {"blocks", disturbance.blocks}, {"left_out", disturbance.left_out}, {"example", disturbance.example}};
 }
 
 // Why the numbers of a trial say less than was planned; empty when they do not.
-std::string shortfall(const RunData& run, std::size_t samples, const Estimate& time) {
+std::string shortfall(const RunData& run, std::size_t samples, const Estimate& time,
+                      const std::string& mode) {
   const Json& schedule = run.header.at("plan").at("schedule");
   const auto processes = schedule.at("processes").get<int>();
   const auto planned = static_cast<std::size_t>(processes * schedule.at("blocks_per_process").get<int>());
-  if (samples < planned) {
+  if (mode != "sustained" && samples < planned) {
     return std::to_string(samples) + " samples of " + std::to_string(time.processes) + " processes, where " +
            std::to_string(planned) + " of " + std::to_string(processes) +
            " were planned: the others were lost";
   }
   return time.interval ? "" : "no interval: " + time.method;
+}
+
+std::string percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g %%", 100 * share);
+  return text;
+}
+
+// Which of width and budget ended the measurement, where a width was asked for; and why it says less than
+// asked.
+std::string stopped_by(Json& result, const RunData& run, const std::string& id, const Rules& rules) {
+  const Json& schedule = run.header.at("plan").at("schedule");
+  if (!schedule.contains("target_half_width")) {
+    result["stopped_by"] = "fixed number of blocks";
+    return "";
+  }
+  const double asked = schedule["target_half_width"].get<double>();
+  const int look = last_look(run, group_of(id));
+  const double reached = widest_interval(run, group_of(id), rules, look);
+  result["looks"] = look;
+  result["widest_half_width"] = number(reached);
+  if (reached <= asked) {
+    result["stopped_by"] = "width";
+    return "";
+  }
+  result["stopped_by"] = "budget";
+  return "the widest interval of this case is +-" + percent(reached) + ", asked for were +-" +
+         percent(asked) + ": the budget of " +
+         std::to_string(static_cast<long>(schedule.at("budget_s").get<double>())) + " s was spent";
+}
+
+Series call_times(const std::vector<Row>& rows) {
+  std::map<int, std::vector<double>> by_process;
+  for (const Row& row : rows) {
+    for (const auto& time : row.more.value("call_times_ns", Json::array()))
+      by_process[row.process].push_back(time.get<double>());
+  }
+  Series series;
+  for (auto& [process, times] : by_process) series.push_back(std::move(times));
+  return series;
+}
+
+void make(Json& result, MeasurementVerdict verdict, std::string reason) {
+  if (reason.empty() || result["verdict"] != "measured") return;
+  result["verdict"] = to_string(verdict);
+  result["reason"] = std::move(reason);
+}
+
+Json refused(const std::string& reason) {
+  return {{"verdict", to_string(MeasurementVerdict::kRefused)}, {"reason", reason}};
+}
+
+Json measured_in(const RunData& run, const std::string& id, const Rules& rules, const Json& ceilings,
+                 const std::string& mode) {
+  const Json verdict = measurement_verdict(run, id, mode);
+  if (verdict.is_null()) return nullptr;
+  Json result{{"verdict", verdict.at("verdict")}, {"reason", verdict.value("reason", "")}};
+  const auto rows = rows_of(run, id, mode);
+  if (!carries_numbers(measurement_verdict_from(verdict.at("verdict").get<std::string>())) || rows.empty()) {
+    add_rows(result, rows);  // what was measured until then; no number is made of it
+    return result;
+  }
+  const double level = level_of(run, id, rules, mode);
+  const auto selection = select_samples(run, id, mode);
+  const auto samples = mode == "sustained" ? steady(rows) : selection.samples;
+  const Estimate time = median_time(samples, level);
+  const Json facts = validated(run, id, "facts", Json::object());
+  const Work work{facts.value("flops", 0.0), facts.value("bytes", 0.0),
+                  format_of(precision_of(id), validated(run, id, "not_lowered", false)), mode == "cold"};
+  if (std::string reason = impossible(work, time, ceilings); !reason.empty()) return refused(reason);
+
+  make(result, MeasurementVerdict::kAmbiguous, shortfall(run, samples.size(), time, mode));
+  result["time_ns"] = to_json(time, "median", level);
+  if (Json notes = order_notes(time); !notes.empty()) result["notes"] = std::move(notes);
+  if (verdict.contains("calls_per_cell")) result["time_ns"]["calls_per_cell"] = verdict.at("calls_per_cell");
+  if (verdict.contains("output_check")) result["output_check"] = verdict.at("output_check");
+  result["absent"] = Json::object();
+  if (mode == kWarm) make(result, MeasurementVerdict::kAmbiguous, stopped_by(result, run, id, rules));
+  if (mode == "latency") result["latency"] = to_json(latency(call_times(rows), level), level);
+  if (mode == "sustained") result["sustained"] = sustained(rows, verdict);
+  add_disturbance(result, selection.disturbance);
+  add_ratios(result, run, id, level, mode);
+  add_roofline(result, work, time, ceilings);
+  if (mode == kWarm) {
+    add_inspection(result, run, id);
+    add_targets(result, run, id, rules);
+  }
+  add_rows(result, rows);
+  if (result["absent"].empty()) result.erase("absent");
+  return result;
 }
 
 }  // namespace
@@ -221,9 +237,10 @@ int looks(const RunData& run) {
   return look;
 }
 
-Json measurement_verdict(const RunData& run, const std::string& id) {
+Json measurement_verdict(const RunData& run, const std::string& id, const std::string& mode) {
   Json found;
   for (const auto& process : run.bench) {
+    if (mode_of(process) != mode) continue;
     const auto answer = process.at("trials").find(id);
     if (answer == process.at("trials").end()) continue;
     if (found.is_null() || found.at("verdict") == "measured") found = *answer;
@@ -236,40 +253,27 @@ double widest_interval(const RunData& run, const std::string& group, const Rules
   double widest = 0;
   for (const auto& entry : run.header.at("plan").at("trials")) {
     const auto id = entry.at("id").get<std::string>();
-    if (group_of(id) != group || !is_measured(run, id)) continue;
-    const auto samples = samples_of(run, id);
-    widest = std::max(widest, relative_half_width(median_time(samples, level)));
+    if (group_of(id) != group || !is_measured(run, id, kWarm)) continue;
+    widest =
+        std::max(widest, relative_half_width(median_time(select_samples(run, id, kWarm).samples, level)));
     const auto bf16 = bf16_partner(id);
     if (bf16.empty()) continue;
-    if (const auto compared = ratio(run, id, bf16, level))
+    if (const auto compared = ratio(run, id, bf16, level, kWarm))
       widest = std::max(widest, relative_half_width(*compared));
   }
   return widest;
 }
 
-Json measurement(const RunData& run, const std::string& id, const Rules& rules) {
-  const Json verdict = measurement_verdict(run, id);
-  if (verdict.is_null()) return nullptr;
-  Json result{{"verdict", verdict.at("verdict")}, {"reason", verdict.value("reason", "")}};
-  if (!carries_numbers(measurement_verdict_from(verdict.at("verdict").get<std::string>()))) return result;
-  const double level = interval_level(rules, looks(run));
-  const auto samples = samples_of(run, id);
-  const Estimate time = median_time(samples, level);
-  if (auto reason = shortfall(run, samples.size(), time);
-      !reason.empty() && result["verdict"] == "measured") {
-    result["verdict"] = to_string(MeasurementVerdict::kAmbiguous);
-    result["reason"] = std::move(reason);
+Json measurement(const RunData& run, const std::string& id, const Rules& rules, const Json& ceilings) {
+  return measured_in(run, id, rules, ceilings, kWarm);
+}
+
+Json variants(const RunData& run, const std::string& id, const Rules& rules, const Json& ceilings) {
+  Json result = Json::object();
+  for (const auto& mode : extra_modes()) {
+    if (Json found = measured_in(run, id, rules, ceilings, mode); !found.is_null())
+      result[mode] = std::move(found);
   }
-  result["time_ns"] = to_json(time, "median", level);
-  if (Json notes = order_notes(time); !notes.empty()) result["notes"] = std::move(notes);
-  if (verdict.contains("calls_per_cell")) result["time_ns"]["calls_per_cell"] = verdict.at("calls_per_cell");
-  if (verdict.contains("output_check")) result["output_check"] = verdict.at("output_check");
-  result["absent"] = Json::object();
-  add_ratios(result, run, id, level);
-  add_rates(result, run, id, time);
-  add_inspection(result, run, id);
-  add_samples(result, run, id);
-  if (result["absent"].empty()) result.erase("absent");
   return result;
 }
 

@@ -9,15 +9,18 @@
 namespace ampgate::results {
 
 // The trial's `measurement` as in records: a verdict, and numbers where the verdict carries them. Null when
-// the bench phase was not asked about this trial.
-Json measurement(const RunData& run, const std::string& id, const Rules& rules);
+// the bench phase was not asked about this trial. `ceilings` is the record's, or null.
+Json measurement(const RunData& run, const std::string& id, const Rules& rules, const Json& ceilings);
 
-// Over all bench processes: the first verdict that is not "measured", with its reason; else "measured". Null:
-// none yet.
-Json measurement_verdict(const RunData& run, const std::string& id);
+// The same by the name of each other mode that was measured: {"cold": {...}, "latency": {...}}.
+Json variants(const RunData& run, const std::string& id, const Rules& rules, const Json& ceilings);
 
-// The largest relative half width among the intervals of median and FP16:BF16 ratio of a case's trials, at
-// look `look` of several; infinity when one has no interval. `group` is "case/shape".
+// Over all bench processes of this mode: the first verdict that is not "measured", with its reason; else
+// "measured". Null: none yet.
+Json measurement_verdict(const RunData& run, const std::string& id, const std::string& mode);
+
+// The largest relative half width among the intervals of median and FP16:BF16 ratio of a case's trials, after
+// `look` looks (0: their number was fixed); infinity when one has no interval. `group` is "case/shape".
 double widest_interval(const RunData& run, const std::string& group, const Rules& rules, int look);
 
 // Looks at the samples so far: 0 when the number of blocks was fixed.

@@ -21,7 +21,7 @@
 namespace ampgate::results {
 namespace {
 
-constexpr std::array<std::string_view, 6> kPhases{"validate", "repeat",  "bench",
+constexpr std::array<std::string_view, 6> kPhases{"validate", "repeat",   "bench",
                                                   "inspect",  "selftest", "ceilings"};
 
 int open_target(const std::string& target) {

@@ -6,8 +6,8 @@
 
 namespace ampgate::results {
 
-// {"value", "interval"}: `work` of one call over the median time, times `per_ns`: 1/ns is 1e-3 tera and 1 giga per
-// second. No interval where the time has none.
+// {"value", "interval"}: `work` of one call over the median time, times `per_ns`: 1/ns is 1e-3 tera and 1
+// giga per second. No interval where the time has none.
 Json rate(const Estimate& time, double work, double per_ns);
 
 inline constexpr double kTera = 1e-3;

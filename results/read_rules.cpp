@@ -108,9 +108,32 @@ void read_measurement(ObjectReader reader, Rules::Measurement& measurement) {
   reader.read("cell_time_ms", measurement.cell_time_ms, kTiny, 3.6e6);
   reader.read("interval_level", measurement.interval_level, 0.5, 0.9999);
   reader.read("tolerance", measurement.tolerance, 0, 1);
+  reader.read("sustained_s", measurement.sustained_s, 1, 86400);
   reader.refuse_unknown();
   if (measurement.min_blocks < measurement.processes) {
     reader.fail("min_blocks", "contradicts processes: every process needs a block");
+  }
+}
+
+Rules::Floors read_floors(ObjectReader& trials, const std::string& pattern) {
+  ObjectReader reader = trials.object(pattern);
+  Rules::Floors floors;
+  read_limit(reader, "min_tflops", kTiny, floors.min_tflops);
+  read_limit(reader, "min_gbps", kTiny, floors.min_gbps);
+  read_limit(reader, "min_speedup_over_fp32", kTiny, floors.min_speedup_over_fp32);
+  reader.refuse_unknown();
+  if (!floors.min_tflops && !floors.min_gbps && !floors.min_speedup_over_fp32) {
+    trials.fail(pattern, "holds no floor: name min_tflops, min_gbps or min_speedup_over_fp32");
+  }
+  return floors;
+}
+
+void read_targets(ObjectReader reader, std::map<std::string, std::map<std::string, Rules::Floors>>& targets) {
+  targets.clear();
+  for (const std::string& model : reader.keys()) {
+    ObjectReader trials = reader.object(model);
+    if (trials.keys().empty()) reader.fail(model, "holds no pattern of trials");
+    for (const std::string& pattern : trials.keys()) targets[model][pattern] = read_floors(trials, pattern);
   }
 }
 
@@ -159,6 +182,7 @@ Rules parse_rules(std::string_view text, const std::string& where) {
   if (reader.has("measurement")) {
     read_measurement(reader.object("measurement"), rules.measurement);
   }
+  if (reader.has("targets")) read_targets(reader.object("targets"), rules.targets);
   reader.refuse_unknown();
   check_contradictions(reader, rules);
   return rules;

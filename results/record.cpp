@@ -5,9 +5,11 @@
 #include <fstream>
 #include <iterator>
 
+#include "results/ceilings.h"
 #include "results/error.h"
 #include "results/measurement.h"
 #include "results/record_shape.h"
+#include "results/samples.h"
 #include "results/sha256.h"
 #include "results/verdict.h"
 
@@ -48,10 +50,15 @@ Json device_section(const RunData& run) {
 }
 
 Json bench_section(const RunData& run) {
-  Json section{{"processes", run.bench.size()}, {"looks", looks(run)}, {"order_seeds", Json::array()}};
+  Json section{{"looks", looks(run)}, {"processes", Json::array()}};
   double timed = 0, wall = 0;
   for (const auto& process : run.bench) {
-    section["order_seeds"].push_back(process.value("order_seed", std::uint64_t{0}));
+    Json entry{{"process", process.at("process")}, {"mode", mode_of(process)}};
+    for (const auto* key : {"look", "order_seed", "clock_ns", "conditions"}) {
+      if (process.contains(key)) entry[key] = process.at(key);
+    }
+    section["processes"].push_back(std::move(entry));
+    if (mode_of(process) != kWarm) continue;
     timed += process.value("timed_ns", 0.0);
     wall += process.value("wall_ns", 0.0);
   }
@@ -63,14 +70,14 @@ Json bench_section(const RunData& run) {
   return section;
 }
 
-Json trial_section(const RunData& run, const Json& planned, const Rules& rules) {
+Json trial_section(const RunData& run, const Json& planned, const Rules& rules, const Json& reached) {
   const auto id = planned.at("id").get<std::string>();
   const auto found = run.trials.find(id);
   if (found == run.trials.end()) throw std::logic_error("trial " + id + " has no verdict");
   Json trial = found->second;
   const auto verdict = verdict_from(trial.at("verdict").get<std::string>());
   const bool opens = opens_gate(verdict, rules.suspect_opens_gate);
-  if (Json measured = measurement(run, id, rules); !measured.is_null()) {
+  if (Json measured = measurement(run, id, rules, reached); !measured.is_null()) {
     trial["measurement"] = std::move(measured);
   } else if (run.ended("bench")) {
     trial["absent"]["measurement"] = opens ? "its fp32 baseline did not open the gate"
@@ -80,6 +87,7 @@ Json trial_section(const RunData& run, const Json& planned, const Rules& rules) 
   } else {
     trial["absent"]["measurement"] = "this run did not measure";
   }
+  if (Json others = variants(run, id, rules, reached); !others.empty()) trial["variants"] = std::move(others);
   if (planned.contains("reproducer")) trial["reproducer"] = planned.at("reproducer");
   return trial;
 }
@@ -102,9 +110,11 @@ Json build_record(const RunData& run, const Rules& rules, const std::string& fin
   if (run.header.contains("rules_file")) record["rules_file"] = run.header.at("rules_file");
   if (run.header.contains("evidence_source")) record["evidence_source"] = run.header.at("evidence_source");
   if (run.ended("bench")) record["bench"] = bench_section(run);
+  Json reached = ceilings(run.ceilings, rules.measurement.interval_level);
   record["trials"] = Json::array();
   for (const auto& planned : plan.at("trials"))
-    record["trials"].push_back(trial_section(run, planned, rules));
+    record["trials"].push_back(trial_section(run, planned, rules, reached));
+  if (!reached.is_null()) record["ceilings"] = std::move(reached);
   return record;
 }
 

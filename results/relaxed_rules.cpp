@@ -89,6 +89,22 @@ void compare_outputs(Json& list, const Rules& before, const Rules& now) {
   }
 }
 
+// A floor that went, or is lower.
+void compare_targets(Json& list, const Rules& before, const Rules& now) {
+  const Json old_targets = to_json(before).at("targets");
+  const Json new_targets = to_json(now).at("targets");
+  for (const auto& [model, trials] : old_targets.items()) {
+    for (const auto& [pattern, floors] : trials.items()) {
+      for (const auto& [name, least] : floors.items()) {
+        const Json::json_pointer pointer = Json::json_pointer() / model / pattern / name;
+        const Json found = new_targets.contains(pointer) ? new_targets.at(pointer) : Json();
+        if (found.is_null() || found < least)
+          add(list, Json::json_pointer("/targets") / pointer, least, found);
+      }
+    }
+  }
+}
+
 void compare_entries(Json& list, const std::string& pointer, const Rules& before, const Rules& now) {
   if (pointer == "/required" && drops_a_required_precision(before, now)) {
     add(list, Json::json_pointer(pointer), before.required, now.required);
@@ -98,6 +114,8 @@ void compare_entries(Json& list, const std::string& pointer, const Rules& before
     compare_limits(list, "maximum_rmse", before.maximum_rmse, now.maximum_rmse, true);
   } else if (pointer == "/outputs") {
     compare_outputs(list, before, now);
+  } else if (pointer == "/targets") {
+    compare_targets(list, before, now);
   }
 }
 
@@ -138,7 +156,9 @@ const std::vector<std::pair<std::string, Relaxed>>& directions() {
       {"/measurement/min_blocks", Relaxed::kByLess},
       {"/measurement/cell_time_ms", Relaxed::kByLess},
       {"/measurement/interval_level", Relaxed::kByLess},
-      {"/measurement/tolerance", Relaxed::kByMore}};
+      {"/measurement/tolerance", Relaxed::kByMore},
+      {"/measurement/sustained_s", Relaxed::kByLess},
+      {"/targets", Relaxed::kByEntries}};
   return table;
 }
 

@@ -17,7 +17,7 @@ Json relaxed_rules(const Rules& before, const Rules& now);
 enum class Relaxed { kByMore, kByLess, kByTrue, kByFalse, kNever, kByEntries };
 
 // By JSON pointer into to_json(Rules): every key but those of the entries below `required`,
-// `minimum_accuracy`, `maximum_rmse` and `outputs`, which are `kByEntries`.
+// `minimum_accuracy`, `maximum_rmse`, `outputs` and `targets`, which are `kByEntries`.
 const std::vector<std::pair<std::string, Relaxed>>& directions();
 
 }  // namespace ampgate::results

@@ -65,9 +65,9 @@ void add_roofline(Json& measurement, const Work& work, const Estimate& time, con
   if (ceilings.is_object() && work.bytes > 0) {
     add_roof(measurement, work, time, ceilings);
   } else {
-    measurement["absent"]["roofline"] =
-        ceilings.is_object() ? "the case does not say how many bytes it moves"
-                             : "this run did not measure the device's ceilings";
+    measurement["absent"]["roofline"] = ceilings.is_object()
+                                            ? "the case does not say how many bytes it moves"
+                                            : "this run did not measure the device's ceilings";
   }
 }
 
@@ -75,7 +75,8 @@ std::string impossible(const Work& work, const Estimate& time, const Json& ceili
   if (!ceilings.is_object()) return "";
   const Json& peak = ceilings.at("peak");
   const std::string cause =
-      "; the likely cause: the case declares more work than it does, a call leaves its work out (a result kept "
+      "; the likely cause: the case declares more work than it does, a call leaves its work out (a result "
+      "kept "
       "from before, or lazy), or the clock is wrong";
   // A trial may run part of its operators in FP32.
   const double tflops_peak =

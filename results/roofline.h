@@ -16,13 +16,13 @@ struct Work {
   bool flushed = false;  // the caches were empty before each call
 };
 
-// Adds `tflops` and `gbps` to a measurement, each with its share of the ceiling of this run, and `roofline`: which
-// roof is the nearer one, and what share of it was reached. `ceilings` is the record's, or null. What there is
-// nothing to say about is named in `absent`.
+// Adds `tflops` and `gbps` to a measurement, each with its share of the ceiling of this run, and `roofline`:
+// which roof is the nearer one, and what share of it was reached. `ceilings` is the record's, or null. What
+// there is nothing to say about is named in `absent`.
 void add_roofline(Json& measurement, const Work& work, const Estimate& time, const Json& ceilings);
 
-// Why this time cannot be, in words: it is beyond what the device's maker says of it. Empty: it can, or no peak is
-// known. Fast caches make a memory roof no limit for data that fit into them.
+// Why this time cannot be, in words: it is beyond what the device's maker says of it. Empty: it can, or no
+// peak is known. Fast caches make a memory roof no limit for data that fit into them.
 std::string impossible(const Work& work, const Estimate& time, const Json& ceilings);
 
 }  // namespace ampgate::results

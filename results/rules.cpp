@@ -32,6 +32,19 @@ Json outputs_json(const std::map<std::string, Rules::OutputRule>& outputs) {
   return result;
 }
 
+Json targets_json(const std::map<std::string, std::map<std::string, Rules::Floors>>& targets) {
+  Json result = Json::object();
+  for (const auto& [model, trials] : targets) {
+    for (const auto& [trial, floors] : trials) {
+      Json& entry = result[model][trial] = Json::object();
+      if (floors.min_tflops) entry["min_tflops"] = *floors.min_tflops;
+      if (floors.min_gbps) entry["min_gbps"] = *floors.min_gbps;
+      if (floors.min_speedup_over_fp32) entry["min_speedup_over_fp32"] = *floors.min_speedup_over_fp32;
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 Json to_json(const Rules& rules) {
@@ -65,7 +78,9 @@ Json to_json(const Rules& rules) {
             {"min_blocks", rules.measurement.min_blocks},
             {"cell_time_ms", rules.measurement.cell_time_ms},
             {"interval_level", rules.measurement.interval_level},
-            {"tolerance", rules.measurement.tolerance}}}};
+            {"tolerance", rules.measurement.tolerance},
+            {"sustained_s", rules.measurement.sustained_s}}},
+          {"targets", targets_json(rules.targets)}};
 }
 
 bool is_required(const Rules& rules, std::string_view precision) {

@@ -73,8 +73,18 @@ struct Rules {
     int min_blocks = 20;  // over all processes together
     double cell_time_ms = 15.0;
     double interval_level = 0.95;
-    double tolerance = 0.01;  // tau of comparisons
+    double tolerance = 0.01;    // tau of comparisons
+    double sustained_s = 30.0;  // --sustained: of each precision alone
   } measurement;
+
+  // What a measurement must reach. A floor that is absent is not looked at.
+  struct Floors {
+    std::optional<double> min_tflops;
+    std::optional<double> min_gbps;
+    std::optional<double> min_speedup_over_fp32;
+  };
+  // By pattern over the device's model, then by pattern over trial ids.
+  std::map<std::string, std::map<std::string, Floors>> targets;
 };
 
 // Throws FileError with the JSON pointer for a wrong type, an unknown or duplicate key, a value out of range

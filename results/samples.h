@@ -41,8 +41,8 @@ struct Disturbance {
   std::string example;  // the reason of the first one
 };
 
-// What estimates rest on, and what was kept out of them: in a process that has as many undisturbed blocks as were
-// asked for, the disturbed ones.
+// What estimates rest on, and what was kept out of them: in a process that has as many undisturbed blocks as
+// were asked for, the disturbed ones.
 struct Selection {
   std::vector<Sample> samples;
   Disturbance disturbance;

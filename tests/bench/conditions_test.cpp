@@ -10,10 +10,19 @@ constexpr std::int64_t kMillisecond = 1'000'000;
 class DisturbanceTest : public ::testing::Test {
  protected:
   std::string verdict() const { return disturbance(before_, after_, 20 * kMillisecond, 10'000); }
-  Conditions before_{.host = {.steal_ns = 70, .run_delay_ns = 500, .preemptions = 3, .memory_stall_us = 9},
-                     .device = {.throttled = "", .throttle_events = 4.0},
-                     .probe_ns = 10'000};
-  Conditions after_ = before_;
+  static Conditions calm() {
+    Conditions now;
+    now.host.steal_ns = 70;
+    now.host.run_delay_ns = 500;
+    now.host.preemptions = 3;
+    now.host.memory_stall_us = 9;
+    now.device.throttled = "";
+    now.device.throttle_events = 4.0;
+    now.probe_ns = 10'000;
+    return now;
+  }
+  Conditions before_ = calm();
+  Conditions after_ = calm();
 };
 
 TEST_F(DisturbanceTest, NothingChangedNothingDisturbed) { EXPECT_EQ(verdict(), ""); }

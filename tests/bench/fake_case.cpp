@@ -59,9 +59,9 @@ const cases::Registration registration{{
 // What phase 1 would have left behind for a run of this process.
 Json evidence_of(const Plan& plan, const cases::Shape& shape, const cases::State& original,
                  const precision::Precision& precision, const backends::Backend& backend) {
-  Json evidence = observe_trial(
-      observe_group(plan, backend, fake_case(), shape, original, state_digests(original)), precision,
-      Mode::kWarm);
+  Json evidence =
+      observe_trial(observe_group(plan, backend, fake_case(), shape, original, state_digests(original)),
+                    precision, Mode::kWarm);
   auto prepared = cases::prepare(original, precision, backend.device());
   const Body body{&fake_case(), &prepared, &precision, backend.device().type()};
   const auto numerics = numerics_scope(precision);

@@ -43,7 +43,8 @@ TEST(Rules, EveryKeyIsReadBack) {
       R"("maximum_accuracy_loss":0.01,"maximum_rmse_ratio":1.5,)"
       R"("outputs":{"net":{"ignore":"scratch"},"net/scores":{"max_margin":0.5,"max_relative_rms":0.01,"max_abs_error":0.1}},)"
       R"("repeats":29,"trial_limit_s":60.0,"validation_limit_s":3600.0,)"
-      R"("measurement":{"processes":5,"min_blocks":40,"cell_time_ms":20.0,"interval_level":0.99,"tolerance":0.02}})";
+      R"("measurement":{"processes":5,"min_blocks":40,"cell_time_ms":20.0,"interval_level":0.99,"tolerance":0.02,"sustained_s":60.0},)"
+      R"("targets":{"NVIDIA H100*":{"matmul/*":{"min_tflops":400.0,"min_gbps":1.0,"min_speedup_over_fp32":1.5}}}})";
   EXPECT_EQ(to_json(parse_rules(text, "r")).dump(), text);
 }
 

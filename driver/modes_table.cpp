@@ -1,0 +1,96 @@
+#include "driver/modes_table.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "driver/columns.h"
+#include "driver/table.h"
+#include "driver/words.h"
+
+namespace ampgate::driver {
+namespace {
+
+using results::Json;
+
+std::string percentile(const Json& latency, const char* name) {
+  return latency.contains(name) ? time_words(latency[name].at("value").get<double>()) : "-";
+}
+
+// What the mode was measured for.
+std::string detail(const Json& measurement) {
+  if (measurement.contains("latency")) {
+    const Json& latency = measurement["latency"];
+    return fmt::format("p50 {}, p90 {}, p99 {} of {} calls", percentile(latency, "p50_ns"),
+                       percentile(latency, "p90_ns"), percentile(latency, "p99_ns"),
+                       latency.at("calls").get<int>());
+  }
+  if (measurement.contains("sustained")) {
+    const Json& sustained = measurement["sustained"];
+    std::string text =
+        fmt::format("after {:.0f} s {:+.1f} % against its first tenth", sustained.at("time_s").get<double>(),
+                    100 * (sustained.at("steady_to_first").get<double>() - 1));
+    if (sustained.contains("energy_per_call_j"))
+      text += fmt::format(", {:.3g} J a call", sustained["energy_per_call_j"].get<double>());
+    return text;
+  }
+  return fmt::format("{:.3g} page faults a call", measurement.value("page_faults_per_call", 0.0));
+}
+
+std::vector<Cell> row(const Json& trial, const std::string& mode, const Json& measurement) {
+  const auto verdict = measurement.at("verdict").get<std::string>();
+  std::vector<Cell> cells{
+      {trial.at("id").get<std::string>()}, {mode}, {"-"}, {"-"}, {verdict, colour_of(verdict)}};
+  if (!measurement.contains("time_ns")) return cells;
+  cells[2].text = median_words(measurement);
+  if (measurement.contains("speedup_over_fp32"))
+    cells[3].text = ratio_words(measurement["speedup_over_fp32"].at("value").get<double>()) + "x";
+  cells.push_back({detail(measurement)});
+  return cells;
+}
+
+std::string rate_words(const Json& ceiling, const char* unit) {
+  return three_digits(ceiling.at("value").get<double>()) + " " + unit;
+}
+
+}  // namespace
+
+std::string modes_table(const Json& record, bool colour) {
+  std::vector<std::vector<Cell>> rows;
+  for (const auto& trial : record.at("trials")) {
+    const Json variants = trial.value("variants", Json::object());
+    for (const auto& [mode, measurement] : variants.items()) rows.push_back(row(trial, mode, measurement));
+  }
+  if (rows.empty()) return "";
+  return in_columns(
+      {{"trial"}, {"mode"}, {"median time", true}, {"speed-up", true}, {"measurement"}, {"more"}}, rows,
+      colour);
+}
+
+std::string ceilings_line(const Json& record) {
+  if (!record.contains("ceilings")) return "";
+  const Json& ceilings = record["ceilings"];
+  std::string text = fmt::format(
+      "Ceilings in this run: read {}, write {}, copy {}", rate_words(ceilings.at("read_gbps"), "GB/s"),
+      rate_words(ceilings.at("write_gbps"), "GB/s"), rate_words(ceilings.at("copy_gbps"), "GB/s"));
+  for (const auto& [format, ceiling] : ceilings.at("matmul_tflops").items())
+    text += fmt::format(", products in {} {}", format, rate_words(ceiling, "TFLOP/s"));
+  return text + ".";
+}
+
+std::string disturbed_line(const Json& record) {
+  int blocks = 0, left_out = 0;
+  std::string example;
+  for (const auto& trial : record.at("trials")) {
+    if (trial.at("precision") != "fp32") continue;  // blocks are disturbed for all precisions together
+    const Json disturbed = trial.value("measurement", Json::object()).value("disturbed", Json::object());
+    blocks += disturbed.value("blocks", 0);
+    left_out += disturbed.value("left_out", 0);
+    if (example.empty()) example = disturbed.value("example", "");
+  }
+  if (blocks == 0) return "";
+  return fmt::format("Disturbed blocks: {}, of which {} were measured again (the first: {}).", blocks,
+                     left_out, example);
+}
+
+}  // namespace ampgate::driver

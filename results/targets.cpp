@@ -1,0 +1,84 @@
+#include "results/targets.h"
+
+#include <cstdio>
+#include <optional>
+
+#include "results/pattern.h"
+#include "results/verdict.h"
+
+namespace ampgate::results {
+namespace {
+
+std::string three(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+struct Floor {
+  const char* name;      // in the rules
+  const char* measured;  // in the measurement
+  const char* unit;
+  std::optional<double> least;
+};
+
+// "met", "missed" or "not shown", by the interval of what was measured.
+std::string outcome(const Json& measured, double least) {
+  if (!measured.contains("interval")) return "not shown";
+  if (measured["interval"][0].get<double>() >= least) return "met";
+  return measured["interval"][1].get<double>() < least ? "missed" : "not shown";
+}
+
+void judge(Json& measurement, const std::string& trials, const Floor& floor) {
+  Json entry{{"trials", trials}, {"floor", floor.name}, {"least", *floor.least}};
+  if (!measurement.contains(floor.measured)) {
+    entry["outcome"] = "not shown";
+    entry["absent"] = {{"value", "this trial has no " + std::string(floor.measured)}};
+  } else {
+    entry["value"] = measurement[floor.measured].at("value");
+    entry["outcome"] = outcome(measurement[floor.measured], *floor.least);
+  }
+  const auto verdict = measurement.at("verdict").get<std::string>();
+  const std::string where =
+      std::string(floor.name) + " of " + trials + ": at least " + three(*floor.least) + floor.unit +
+      " asked, " +
+      (entry.contains("value") ? three(entry["value"].get<double>()) + floor.unit + " measured"
+                               : "nothing measured");
+  if (entry["outcome"] == "missed" && verdict != "below-target") {
+    measurement["verdict"] = to_string(MeasurementVerdict::kBelowTarget);
+    measurement["reason"] = where;
+  } else if (entry["outcome"] == "not shown" && verdict == "measured") {
+    measurement["verdict"] = to_string(MeasurementVerdict::kAmbiguous);
+    measurement["reason"] = where + ", and the interval does not tell the two apart";
+  }
+  measurement["targets"].push_back(std::move(entry));
+}
+
+}  // namespace
+
+std::string device_model(const RunData& run) {
+  const Json::json_pointer model("/device/model");
+  if (!run.environment.is_object() || !run.environment.contains(model)) return "";
+  return run.environment.at(model).get<std::string>();
+}
+
+void add_targets(Json& measurement, const RunData& run, const std::string& id, const Rules& rules) {
+  const std::string model = device_model(run);
+  for (const auto& [device, trials] : rules.targets) {
+    if (!matches(device, model)) continue;
+    for (const auto& [pattern, floors] : trials) {
+      if (!matches(pattern, id)) continue;
+      for (const Floor& floor :
+           {Floor{"min_tflops", "tflops", " TFLOP/s", floors.min_tflops},
+            Floor{"min_gbps", "gbps", " GB/s", floors.min_gbps},
+            Floor{"min_speedup_over_fp32", "speedup_over_fp32", "", floors.min_speedup_over_fp32}}) {
+        if (floor.least) judge(measurement, pattern, floor);
+      }
+    }
+  }
+  if (!measurement.contains("targets"))
+    measurement["absent"]["targets"] =
+        "the rules hold no floor for this trial on " + (model.empty() ? "this device" : model);
+}
+
+}  // namespace ampgate::results
