@@ -75,7 +75,7 @@ std::string ceilings_line(const Json& record) {
       rate_words(ceilings.at("write_gbps"), "GB/s"), rate_words(ceilings.at("copy_gbps"), "GB/s"));
   for (const auto& [format, ceiling] : ceilings.at("matmul_tflops").items())
     text += fmt::format(", products in {} {}", format, rate_words(ceiling, "TFLOP/s"));
-  return text + ".";
+  return text + ".\n";
 }
 
 std::string disturbed_line(const Json& record) {
@@ -89,7 +89,7 @@ std::string disturbed_line(const Json& record) {
     if (example.empty()) example = disturbed.value("example", "");
   }
   if (blocks == 0) return "";
-  return fmt::format("Disturbed blocks: {}, of which {} were measured again (the first: {}).", blocks,
+  return fmt::format("Disturbed blocks: {}, of which {} were measured again (the first: {}).\n", blocks,
                      left_out, example);
 }
 

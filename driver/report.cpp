@@ -71,9 +71,8 @@ void print_record(const Options& options, const std::string& text, const std::st
   if (!options.quiet) {
     const bool colour = wants_colour(STDOUT_FILENO);
     fmt::print("\n{}\n", table(record, colour));
-    if (const auto text = modes_table(record, colour); !text.empty()) fmt::print("{}\n", text);
-    for (const auto& line : {ceilings_line(record), disturbed_line(record)}) {
-      if (!line.empty()) fmt::print("{}\n\n", line);
+    for (const auto& part : {modes_table(record, colour), ceilings_line(record), disturbed_line(record)}) {
+      if (!part.empty()) fmt::print("{}\n", part);
     }
     if (const auto lines = findings(record); !lines.empty()) {
       fmt::print("Findings (on edge inputs; they refuse nothing):\n");

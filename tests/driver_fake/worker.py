@@ -3,7 +3,8 @@
 
 FAKE_WORKER is a JSON list of {"phase", "id", "do"}: when a trial of that id (fnmatch) starts in that phase, `do` one of
 segv, abort, exit0, exit1, hang, skip, give-up-N (say FAKE_ERROR and exit with N), or a verdict's word. "garbage",
-"unknown-trial", "die-at-once" act after `hello`.
+"unknown-trial", "die-at-once" act after `hello`. In phase bench also "too-fast" (beyond any peak), "disturb-N" (another
+process disturbs the first N blocks) and "noisy" (processes differ by tens of percent).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ BUILD_ID = os.environ.get("FAKE_BUILD_ID", "b" * 64)
 REQUESTS = json.loads(os.environ.get("FAKE_WORKER", "[]"))
 DEVICE = {"name": "cpu", "uuid": "fake-uuid", "model": "Fake CPU", "fields": {"isa": "none"}}
 PRECISIONS = ["fp32", "tf32", "autocast-fp16", "autocast-bf16", "cast-fp16", "cast-bf16"]
+MODES = {"warm": 1.0, "cold": 4.0, "latency": 1.1, "sustained": 1.5, "default-malloc": 2.0}
 TIMES = {"fp32": 1000.0, "autocast-fp16": 500.0, "autocast-bf16": 800.0, "cast-fp16": 400.0, "cast-bf16": 900.0}
 
 
@@ -138,8 +140,40 @@ def repeat(plan: dict) -> None:
         send("trial_finished", id=trial["id"], **answer)
 
 
+def sample(plan: dict, trial: dict, block: int, order: int) -> dict:
+    settings = plan["bench"]
+    what = requested("bench", trial["id"])
+    jitter = 1 + 0.01 * ((settings["order_seed"] + 7 * block + 3 * order) % 11) / 11
+    if what == "noisy":
+        jitter *= 1 + 0.3 * (settings["order_seed"] % 7)
+    each = TIMES[trial["precision"]] * MODES[settings["mode"]] * jitter
+    if what == "too-fast":
+        each = 1.0
+    row = {"id": trial["id"], "process": plan["process"], "block": block, "order": order, "calls": 10, "page_faults": 0}
+    if settings["mode"] in ("cold", "latency"):
+        row["call_times_ns"] = [round(each + n) for n in range(10)]
+    if settings["mode"] == "sustained":
+        row["device"] = {"clock_mhz": 2000.0 - block, "power_w": 300.0}
+    if what.startswith("disturb-") and block < int(what.removeprefix("disturb-")):
+        row["disturbed"] = "another process kept a CPU for 20 % of the time"
+        each *= 3
+    return {**row, "time_ns": max(1, round(10 * each))}
+
+
+def ceilings() -> dict:
+    passes = {"bytes": 1000, "times_ns": [100] * 9}
+    products = {"size": 100, "flops": 2e6, "times_ns": [500] * 9}
+    return {
+        "memory": {"last_level_cache_bytes": 400, "buffer_bytes": 1000, **dict.fromkeys(("read", "write", "copy"), passes)},
+        "matmul": {"fp32": products, "fp16": products, "bf16": products, "tf32": {"absent": "no such format"}},
+        "peaks": {"flops_per_s": dict.fromkeys(("fp32", "fp16", "bf16"), 1e14), "source": "invented"},
+    }
+
+
 def bench(plan: dict) -> None:
     settings = plan["bench"]
+    malloc = settings["mode"] != "default-malloc"
+    assert ("mmap_threshold_bytes" in plan["settings"]) is malloc
     groups: dict[tuple, list] = {}
     for trial in plan["trials"]:
         assert trial["verdict"] in ("pass", "suspect") and trial["evidence"]["outputs"]
@@ -149,24 +183,15 @@ def bench(plan: dict) -> None:
         refused = {t["id"] for t in trials if t["evidence"]["device"]["uuid"] != DEVICE["uuid"]}
         for trial in (t for t in trials if t["id"] in refused):
             send("trial_finished", id=trial["id"], verdict="refused", reason="/device/uuid: another device")
-        for block in range(settings["blocks"]):
+        extra = [requested("bench", t["id"]).removeprefix("disturb-") for t in trials]
+        again = min(settings["blocks"], max((int(n) for n in extra if n.isdigit()), default=0))
+        for block in range(settings["blocks"] + again):
             for order, trial in enumerate(trials):
                 if trial["id"] in refused:
                     continue
                 send("trial_started", id=trial["id"])
                 misbehave(requested("bench", trial["id"]) if block == 1 else "")
-                jitter = 1 + 0.01 * ((settings["order_seed"] + 7 * block + 3 * order) % 11) / 11
-                time_ns = TIMES[trial["precision"]] * 10 * jitter
-                send(
-                    "sample",
-                    id=trial["id"],
-                    process=plan["process"],
-                    block=block,
-                    order=order,
-                    calls=10,
-                    time_ns=time_ns,
-                    page_faults=0,
-                )
+                send("sample", **sample(plan, trial, block, order))
             send("heartbeat")
         for trial in trials:
             what = requested("bench", trial["id"])
@@ -179,6 +204,7 @@ def bench(plan: dict) -> None:
                     reason="" if verdict == "measured" else "it changed",
                     calls_per_cell=10,
                     output_check="digest" if trial["evidence"]["repeatable"] else "bounds",
+                    **({"energy_j": 30.0, "energy_calls": 1000} if settings["mode"] == "sustained" else {}),
                 )
 
 
@@ -291,8 +317,13 @@ def main() -> None:
     if seen := os.environ.get("FAKE_ENVIRONMENT_TO"):
         Path(seen).write_text(json.dumps(dict(os.environ)))
     phases = {"validate": validate, "repeat": repeat, "bench": bench, "inspect": inspect, "selftest": selftest}
+    if plan["phase"] == "ceilings":
+        send("done", ceilings=ceilings())
+        return
     phases[plan["phase"]](plan)
-    send("done", **({"timed_ns": 80, "wall_ns": 100} if plan["phase"] == "bench" else {}))
+    moment = {"load": 0.5, "memory_available_bytes": 1, "steal_ns": 0, "preemptions": 0, "probe_ns": 10}
+    totals = {"timed_ns": 80, "wall_ns": 100, "clock_ns": 20, "conditions": {"before": moment, "after": moment}}
+    send("done", **(totals if plan["phase"] == "bench" else {}))
 
 
 main()

@@ -115,7 +115,7 @@ def test_table_is_aligned(worker: Path, archive: Path) -> None:
 def test_answer_alone_and_json_alone(worker: Path, archive: Path) -> None:
     quiet = run(worker, archive, "--quiet")
     assert quiet.err == ""
-    assert len(quiet.out.splitlines()) == 4
+    assert len(quiet.out.splitlines()) == 5  # a sentence for each of four precisions, and one about targets
     result = run(worker, archive, "--json")
     assert result.code == 0
     assert result.json()["answer"] == quiet.out.splitlines()
@@ -509,9 +509,166 @@ def test_precise_goes_on_until_narrow_or_the_budget_is_spent(worker: Path, archi
     (record,) = records(archive)
     content = json.loads(record.read_text())
     (bench,) = [phase for phase in content["run"]["phases"] if phase["name"] == "bench"]
-    assert bench["ended_because"] in ("every interval is within 1 % of its value", "the time budget was spent")
-    assert content["bench"]["processes"] >= 5
-    assert len(set(content["bench"]["order_seeds"])) == content["bench"]["processes"]
+    assert bench["ended_because"] in ("every interval is as narrow as asked", "the time budget was spent")
+    processes = content["bench"]["processes"]
+    assert len(processes) >= 5
+    assert len({process["order_seed"] for process in processes}) == len(processes)
+
+
+def width_run(worker: Path, archive: Path, *arguments: str, do: Any = ()) -> tuple[Result, dict]:  # noqa: ANN401
+    result = run(worker, archive, "--case", "matmul", *arguments, do=do)
+    (record,) = records(archive)
+    content = json.loads(record.read_text())
+    schema = json.loads((ROOT / "results" / "schema" / "record.schema.json").read_text())
+    assert not list(Draft202012Validator(schema).iter_errors(content))
+    return result, content
+
+
+def test_a_width_that_is_reached_ends_the_measurement(worker: Path, archive: Path) -> None:
+    result, content = width_run(worker, archive, "--width", "5", "--budget-s", "600")
+    assert result.code == 0, result.err
+    assert len(content["bench"]["processes"]) == 3
+    assert content["plan"]["schedule"]["target_half_width"] == 0.05
+    for trial in content["trials"]:
+        measured = trial["measurement"]
+        assert measured["verdict"] == "measured"
+        assert measured["stopped_by"] == "width"
+        assert measured["looks"] == 1
+        assert measured["widest_half_width"] <= 0.05
+        # Half of what may be missed is spent at the first look.
+        assert measured["time_ns"]["level"] == pytest.approx(0.975)
+
+
+def test_too_noisy_for_the_width_is_ambiguous(worker: Path, archive: Path) -> None:
+    noisy = [("bench", "matmul/*", "noisy")]
+    result, content = width_run(worker, archive, "--width", "0.1", "--budget-s", "4", do=noisy)
+    assert result.code == 0, result.err
+    (bench,) = [phase for phase in content["run"]["phases"] if phase["name"] == "bench"]
+    assert bench["ended_because"] == "the time budget was spent"
+    assert len(content["bench"]["processes"]) > 3
+    for trial in content["trials"]:
+        measured = trial["measurement"]
+        assert measured["verdict"] == "ambiguous"
+        assert measured["stopped_by"] == "budget"
+        assert "asked for were +-0.1 %: the budget of 4 s was spent" in measured["reason"]
+    assert "ambiguous: matmul/4x5x6/fp32" in result.out
+
+
+def test_looks_take_half_as_many_blocks_again(worker: Path, archive: Path) -> None:
+    _, content = width_run(worker, archive, "--width", "0.1", "--budget-s", "6", do=[("bench", "matmul/*", "noisy")])
+    looks = [process["look"] for process in content["bench"]["processes"]]
+    # 7 blocks a process: 20, 30, 45 and 68 blocks are 3, 5, 7 and 10 processes.
+    assert looks[:10] == [1, 1, 1, 2, 2, 3, 3, 4, 4, 4][: len(looks)]
+
+
+def test_every_mode_in_one_record(worker: Path, archive: Path) -> None:
+    modes = ["--cold", "--latency", "--sustained", "--default-malloc"]
+    result, content = width_run(worker, archive, *modes)
+    assert result.code == 0, result.err
+    names = [process["mode"] for process in content["bench"]["processes"]]
+    assert [names.count(mode) for mode in ("warm", "cold", "latency", "sustained", "default-malloc")] == [3, 3, 3, 1, 3]
+    trial = next(trial for trial in content["trials"] if trial["id"] == CAST)
+    variants = trial["variants"]
+    warm = trial["measurement"]["time_ns"]["median"]
+    assert warm == pytest.approx(400, rel=0.02)
+    for mode, factor in {"cold": 4.0, "latency": 1.1, "sustained": 1.5, "default-malloc": 2.0}.items():
+        assert variants[mode]["time_ns"]["median"] == pytest.approx(400 * factor, rel=0.02)
+        assert variants[mode]["speedup_over_fp32"]["value"] == pytest.approx(2.5, rel=0.02)
+    latency = variants["latency"]["latency"]
+    assert latency["calls"] == 210
+    assert latency["p50_ns"]["value"] == pytest.approx(446, abs=5)
+    assert latency["absent"]["p99_ns"] == "210 calls, at least 1000 are needed"
+    sustained = variants["sustained"]["sustained"]
+    assert sustained["energy_per_call_j"] == 0.03
+    assert sustained["clock_mhz"] == {"first": 2000.0, "last": 1994.0, "least": 1994.0, "most": 2000.0, "samples": 7}
+    assert sustained["absent"] == {"temperature_c": "the device does not tell"}
+    for word in ("cold", "latency", "sustained", "default-malloc", "0.03 J a call"):
+        assert word in result.out
+
+
+def test_disturbed_blocks_are_left_out(worker: Path, archive: Path) -> None:
+    result, content = width_run(worker, archive, do=[("bench", CAST, "disturb-2")])
+    assert result.code == 0, result.err
+    for trial in content["trials"]:
+        measured = trial["measurement"]
+        assert measured["disturbed"]["blocks"] == 6  # two in each process, for all precisions of the block
+        assert measured["disturbed"]["left_out"] == 6
+        assert measured["time_ns"]["samples"] == 21
+        assert len(measured["samples"]) == 27
+    cast = next(trial for trial in content["trials"] if trial["id"] == CAST)
+    assert cast["measurement"]["time_ns"]["median"] == pytest.approx(400, rel=0.02)
+    assert "Disturbed blocks: 6, of which 6 were measured again" in result.out
+
+
+def test_a_machine_that_is_always_disturbed_is_measured_with_that_label(worker: Path, archive: Path) -> None:
+    _, content = width_run(worker, archive, do=[("bench", CAST, "disturb-99")])
+    measured = next(trial for trial in content["trials"] if trial["id"] == CAST)["measurement"]
+    assert measured["verdict"] == "measured"
+    assert measured["disturbed"]["blocks"] == 42
+    assert measured["disturbed"]["left_out"] == 0
+    assert measured["time_ns"]["samples"] == 42
+
+
+def test_a_time_beyond_the_peak_is_refused(worker: Path, archive: Path) -> None:
+    result, content = width_run(worker, archive, do=[("bench", CAST, "too-fast")])
+    assert result.code == 1
+    measured = next(trial for trial in content["trials"] if trial["id"] == CAST)["measurement"]
+    assert measured["verdict"] == "refused"
+    assert "TFLOP/s is above this device's peak of 100 in fp16 (invented); the likely cause" in measured["reason"]
+    assert "time_ns" not in measured
+
+
+def test_shares_of_the_ceilings(worker: Path, archive: Path) -> None:
+    result, content = width_run(worker, archive)
+    # The fake device copies 1000 bytes in 100 ns and multiplies 2e6 operations in 500 ns.
+    assert content["ceilings"]["copy_gbps"]["value"] == pytest.approx(10)
+    assert content["ceilings"]["matmul_tflops"]["fp16"]["value"] == pytest.approx(4)
+    assert content["ceilings"]["absent"] == {"matmul_tflops/tf32": "no such format"}
+    measured = next(trial for trial in content["trials"] if trial["id"] == CAST)["measurement"]
+    assert measured["tflops"]["share_of_ceiling"] == pytest.approx(500 / 400, rel=0.02)
+    assert measured["gbps"]["share_of_ceiling"] == pytest.approx(100 / 400, rel=0.02)
+    roofline = measured["roofline"]
+    assert roofline["bound_by"] == "compute"
+    assert roofline["share"] == pytest.approx(500 / 400, rel=0.02)
+    assert roofline["in_cache"] is False
+    assert "Ceilings in this run: read 10.0 GB/s" in result.out
+
+
+def test_targets(worker: Path, archive: Path, tmp_path: Path) -> None:
+    floors = {"matmul/*/cast-fp16": {"min_speedup_over_fp32": 2.0}, "matmul/*/cast-bf16": {"min_tflops": 50.0}}
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps({"targets": {"Fake*": floors, "Other*": {"*": {"min_gbps": 1e9}}}}))
+    result, content = width_run(worker, archive, "--rules", str(rules))
+    assert result.code == 4, result.err
+    measured = {trial["precision"]: trial["measurement"] for trial in content["trials"]}
+    (met,) = measured["cast-fp16"]["targets"]
+    assert met["outcome"] == "met"
+    assert measured["cast-fp16"]["verdict"] == "measured"
+    (missed,) = measured["cast-bf16"]["targets"]
+    assert missed["outcome"] == "missed"
+    assert measured["cast-bf16"]["verdict"] == "below-target"
+    assert "min_tflops of matmul/*/cast-bf16: at least 50 TFLOP/s asked, 2.21 TFLOP/s measured" in result.out
+    assert measured["fp32"]["absent"]["targets"] == "the rules hold no floor for this trial on Fake CPU"
+    assert "Targets of the rules: 1 of 2 met." in result.out
+
+
+def test_no_target_is_said(worker: Path, archive: Path, tmp_path: Path) -> None:
+    result, _ = width_run(worker, archive)
+    assert "Targets: the rules hold none, so no time was compared with one." in result.out
+    rules = tmp_path / "rules.json"
+    rules.write_text('{"targets": {"Other*": {"*": {"min_gbps": 1}}}}')
+    other = run(worker, tmp_path / "other", "--case", "matmul", "--rules", str(rules))
+    assert other.code == 0
+    assert "Targets: the rules hold none for a trial of this run on Fake CPU." in other.out
+
+
+def test_a_crash_keeps_the_samples_until_then(worker: Path, archive: Path) -> None:
+    result, content = width_run(worker, archive, do=[("bench", CAST, "segv")])
+    assert result.code == 1
+    measured = next(trial for trial in content["trials"] if trial["id"] == CAST)["measurement"]
+    assert measured["verdict"] == "crashed"
+    assert len(measured["samples"]) == 1
+    assert "time_ns" not in measured
 
 
 def test_environment_of_the_workers(worker: Path, archive: Path, tmp_path: Path) -> None:
@@ -677,7 +834,17 @@ def test_full_archive(worker: Path, tmp_path: Path) -> None:
         (["--precise", "--budget-s", "nan"], "--budget-s"),
         (["--precise", "--budget-s", "inf"], "--budget-s"),
         (["--precise", "--budget-s", "0.5"], "--budget-s"),
+        (["--precise", "--budget-s", "0"], "--budget-s"),
+        (["--precise", "--budget-s", "1"], "spent before the first look: 5 processes with 4 blocks of 10 trials"),
         (["--budget-s", "60"], "--precise"),
+        (["--width", "0"], "--width"),
+        (["--width", "-1"], "--width"),
+        (["--width", "nan"], "--width"),
+        (["--width", "51"], "--width"),
+        (["--width", "1", "--precise"], "--precise is --width 1"),
+        (["--cpus", "5-3"], "'5-3' runs backwards"),
+        (["--cpus", "0,,1"], "'' is no processor's number"),
+        (["--cpus", "1023"], "processor 1023 is not there"),
         (["--precision", "cast-bf16,"], "--precision"),
         (["--precision", ",cast-bf16"], "--precision"),
         (["--precision", "fp32,,cast-bf16"], "--precision"),
