@@ -19,6 +19,12 @@ std::int64_t Shape::operator[](std::string_view dim) const {
   throw std::out_of_range("shape " + name + " has no dimension '" + std::string(dim) + "'");
 }
 
+double Shape::product(std::initializer_list<std::string_view> names) const {
+  double result = 1.0;
+  for (const auto dim : names) result *= static_cast<double>((*this)[dim]);
+  return result;
+}
+
 const at::Tensor* State::find(std::string_view name) const {
   for (const auto& entry : tensors) {
     if (entry.name == name) return &entry.tensor;
@@ -38,6 +44,8 @@ Shape Case::shape(const std::vector<std::int64_t>& sizes) const {
     result.name += (i == 0 ? "" : "x") + std::to_string(sizes[i]);
     result.dims.emplace_back(dims[i], sizes[i]);
   }
+  if (const std::string problem = misfit != nullptr ? misfit(result) : ""; !problem.empty())
+    throw std::invalid_argument("case " + name + ": " + problem);
   return result;
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,6 +28,9 @@ struct Shape {
   std::vector<std::pair<std::string, std::int64_t>> dims;
   // Throws std::out_of_range when the case has no such dimension.
   std::int64_t operator[](std::string_view dim) const;
+  // Of these sizes; FP64, since 64-bit integers overflow where tensors still fit into memory. Throws as
+  // above.
+  double product(std::initializer_list<std::string_view> names) const;
 };
 
 enum class Role { kInput, kWeight };
@@ -92,8 +96,10 @@ struct Case {
   std::string shape_prefix{};
   // Precisions that make no sense for this case, with the reason.
   std::map<std::string, std::string> unsupported{};
+  // Why it cannot have these sizes (all at least 1), in words; empty: it can. Null: it can have any.
+  std::string (*misfit)(const Shape&) = nullptr;
 
-  // Throws std::invalid_argument for a wrong number of sizes or a size below 1.
+  // Throws std::invalid_argument for a wrong number of sizes, a size below 1, and sizes that do not fit.
   Shape shape(const std::vector<std::int64_t>& sizes) const;
 };
 

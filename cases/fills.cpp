@@ -40,7 +40,8 @@ double nearest_power_of_two(double scale) {
 }
 
 template <typename T, typename Function>
-at::Tensor generate(at::IntArrayRef sizes, at::ScalarType type, const Function& value) {
+at::Tensor generate(FillKind kind, at::IntArrayRef sizes, at::ScalarType type, const Function& value) {
+  if (kind == FillKind::kNone) return at::empty(sizes, at::device(at::kMeta).dtype(type));
   at::Tensor result = at::empty(sizes, type);
   T* const data = result.mutable_data_ptr<T>();
   at::parallel_for(0, result.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
@@ -88,8 +89,8 @@ float huge_value(std::uint64_t stream, std::uint64_t index) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits & 1) << 31 | 254u << 23 | fraction);
 }
 
-// `values` at places that are equally far apart, from a seeded one on, so that they differ where there are that
-// many elements.
+// `values` at places that are equally far apart, from a seeded one on, so that they differ where there are
+// that many elements.
 void put(std::uint64_t stream, const at::Tensor& tensor, const std::vector<float>& values) {
   const std::int64_t size = tensor.numel();
   if (size == 0) return;
@@ -118,13 +119,15 @@ std::string_view fill_name(FillKind kind) {
       return "nan";
     case FillKind::kInfinite:
       return "infinite";
+    case FillKind::kNone:
+      return "none";
   }
   throw std::invalid_argument("no such kind of fill");
 }
 
 const std::vector<FillKind>& edge_fills() {
   static const std::vector<FillKind> kinds{FillKind::kZeros, FillKind::kSubnormal, FillKind::kLarge,
-                                           FillKind::kHuge, FillKind::kNaN, FillKind::kInfinite};
+                                           FillKind::kHuge,  FillKind::kNaN,       FillKind::kInfinite};
   return kinds;
 }
 
@@ -138,11 +141,12 @@ std::uint64_t Fill::stream(std::string_view tensor) const {
 at::Tensor Fill::normal(std::string_view tensor, at::IntArrayRef sizes, double scale) const {
   const std::uint64_t key = stream(tensor);
   const auto by = [&](auto value) {
-    return generate<float>(sizes, at::kFloat, [key, value](std::uint64_t i) { return value(key, i); });
+    return generate<float>(kind_, sizes, at::kFloat, [key, value](std::uint64_t i) { return value(key, i); });
   };
   const auto power = static_cast<float>(nearest_power_of_two(scale));
   const auto ordinary = [power](std::uint64_t k, std::uint64_t i) { return normal_value(k, i, power); };
   switch (kind_) {
+    case FillKind::kNone:
     case FillKind::kOrdinary:
       return by(ordinary);
     case FillKind::kZeros:
@@ -171,7 +175,7 @@ at::Tensor Fill::normal(std::string_view tensor, at::IntArrayRef sizes, double s
 at::Tensor Fill::uniform(std::string_view tensor, at::IntArrayRef sizes, double low, double high) const {
   if (!(low < high)) throw std::invalid_argument("a uniform fill needs low < high");
   const double step = (high - low) * 0x1p-16;
-  return generate<float>(sizes, at::kFloat, [key = stream(tensor), low, step](std::uint64_t i) {
+  return generate<float>(kind_, sizes, at::kFloat, [key = stream(tensor), low, step](std::uint64_t i) {
     const double offset = step * static_cast<double>(word(key, i) >> 48);
     return static_cast<float>(low + offset);
   });
@@ -183,7 +187,7 @@ at::Tensor Fill::integers(std::string_view tensor, at::IntArrayRef sizes, std::i
   // The high half of a 128-bit product maps 64 random bits onto the range; the bias is below range / 2^64.
   __extension__ using Wide = unsigned __int128;
   const auto range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
-  return generate<std::int64_t>(sizes, at::kLong, [key = stream(tensor), low, range](std::uint64_t i) {
+  return generate<std::int64_t>(kind_, sizes, at::kLong, [key = stream(tensor), low, range](std::uint64_t i) {
     const auto offset = static_cast<std::uint64_t>(Wide{word(key, i)} * range >> 64);
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + offset);
   });

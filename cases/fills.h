@@ -21,6 +21,7 @@ enum class FillKind {
   kHuge,       // near the largest finite FP32 and BF16 value: overflows FP16 in the cast
   kNaN,        // ordinary, with a NaN at a seeded position
   kInfinite,   // ordinary, with a +Inf and a -Inf at seeded positions
+  kNone,       // sizes and types alone, on the meta device: nothing is allocated. No edge input
 };
 
 std::string_view fill_name(FillKind kind);

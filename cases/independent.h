@@ -10,4 +10,8 @@ namespace ampgate::cases {
 State select(const State& state, const IndependentAxis& axis, const at::Tensor& positions);
 at::Tensor select(const at::Tensor& output, const IndependentAxis& axis, const at::Tensor& positions);
 
+// What `part`, the sizes of an output of one position along each independent axis, is in a run of all of
+// them.
+std::vector<std::int64_t> whole_sizes(at::IntArrayRef part, const Facts& facts, const State& whole);
+
 }  // namespace ampgate::cases

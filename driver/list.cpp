@@ -11,9 +11,10 @@ namespace {
 using results::Json;
 
 void print_text(const Manifest& manifest, const Options& options) {
-  const auto trials = select_trials(manifest, options, true);  // before anything is printed: it may refuse
-  fmt::print("Suites: {}\nPrecisions: {}\n\nCases of suite {}:\n", join(manifest.suites, ", "),
-             join(manifest.precisions, ", "), options.suite);
+  // Before anything is printed: it may refuse.
+  const auto trials = select_trials(manifest, select_shapes(manifest, options), options, true);
+  fmt::print("Suites: {}\nPrecisions: {}\n\n", join(manifest.suites, ", "), join(manifest.precisions, ", "));
+  fmt::print("Cases of {}:\n", has_own_shapes(options) ? "the shapes given" : "suite " + options.suite);
   std::string last;
   for (const auto& trial : trials) {
     if (trial.group() == last) continue;
@@ -26,7 +27,7 @@ void print_json(const Manifest& manifest, const Options& options) {
   Json document{{"suites", manifest.suites}, {"precisions", manifest.precisions}, {"suite", options.suite}};
   document["cases"] = Json::array();
   std::string last;
-  for (const auto& trial : select_trials(manifest, options, true)) {
+  for (const auto& trial : select_trials(manifest, select_shapes(manifest, options), options, true)) {
     if (trial.group() != last) {
       last = trial.group();
       document["cases"].push_back(

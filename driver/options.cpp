@@ -8,6 +8,7 @@
 #include <map>
 
 #include "driver/names.h"
+#include "driver/own_shapes.h"
 #include "results/error.h"
 
 namespace ampgate::driver {
@@ -83,6 +84,24 @@ void add_selection(CLI::App& command, Options& options) {
   command.add_option("--precision", options.precisions, "Only these precisions, separated by commas")
       ->type_name("LIST")
       ->allow_extra_args(false);
+  command
+      .add_option("--shape", options.shapes,
+                  "Sizes of your own for the cases of --case, instead of a suite's: 512x256x64, or "
+                  "m=512,n=256,k=64; may be repeated")
+      ->type_name("SIZES")
+      ->allow_extra_args(false);
+  command.add_option("--shapes", options.shapes_file, "A CSV file of such sizes: case,shape or case,m,n,k")
+      ->type_name("FILE");
+}
+
+// A suite has shapes of its own, so the two exclude each other.
+void refuse_suite_with_shapes(const CLI::App& command, Options& options) {
+  if (!has_own_shapes(options)) return;
+  if (command.get_option("--suite")->count() > 0) {
+    throw results::UsageError("--suite and --shape exclude each other: a suite has shapes of its own",
+                              "leave one of them out");
+  }
+  options.suite = kOwnSuite;
 }
 
 void add_execution(CLI::App& command, Options& options) {
@@ -250,6 +269,7 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   const auto* chosen = app.get_subcommands().front();
   options.command = kCommands.at(chosen->get_name());
   split_lists(options.precisions);
+  refuse_suite_with_shapes(*chosen, options);
   if (!options.resume.empty()) {
     for (const auto* option : chosen->get_options()) {
       const auto name = option->get_name();

@@ -16,6 +16,8 @@ struct Options {
   std::string suite = "standard";
   std::vector<std::string> cases;       // patterns over case, case/shape or trial id; empty: all
   std::vector<std::string> precisions;  // patterns; empty: all
+  std::vector<std::string> shapes;      // sizes of the user's own, as typed
+  std::string shapes_file;              // more of them
   std::string rules_file;               // empty: the default rules
   std::string archive = "results/archive";
   std::optional<std::uint64_t> seed;
@@ -37,6 +39,11 @@ struct Options {
   std::string trial;     // reproduce: a trial's id
   std::string command_line;
 };
+
+// Are the sizes the user's own, instead of a suite's?
+inline bool has_own_shapes(const Options& options) {
+  return !options.shapes.empty() || !options.shapes_file.empty();
+}
 
 // Nothing: help or version was asked for and printed. Throws results::UsageError.
 std::optional<Options> parse_options(int argc, const char* const* argv);

@@ -73,6 +73,12 @@ bool named_in(const std::string& suite, const CaseInfo& info, const Manifest& ma
 [[noreturn]] void refuse_pattern(const std::string& pattern, const Manifest& manifest,
                                  const Options& options) {
   std::vector<std::string> suites, names;
+  if (has_own_shapes(options)) {
+    for (const auto& info : manifest.cases) names.push_back(info.name);
+    const bool known = !cases_meant(manifest, {pattern}).empty();
+    throw UsageError("'" + pattern + "' names " + (known ? "none of the shapes given" : "no case"),
+                     known ? "name the case alone" : suggest(pattern.substr(0, pattern.find('/')), names));
+  }
   for (const auto& suite : manifest.suites) {
     if (std::any_of(manifest.cases.begin(), manifest.cases.end(),
                     [&](const auto& info) { return named_in(suite, info, manifest, pattern); }))
@@ -96,28 +102,36 @@ bool named_in(const std::string& suite, const CaseInfo& info, const Manifest& ma
 
 }  // namespace
 
-std::vector<Trial> select_trials(const Manifest& manifest, const Options& options, bool tf32) {
+std::vector<CaseShape> select_shapes(const Manifest& manifest, const Options& options) {
+  if (has_own_shapes(options)) return own_shapes(manifest, options);
   if (std::find(manifest.suites.begin(), manifest.suites.end(), options.suite) == manifest.suites.end()) {
     throw UsageError("unknown suite '" + options.suite + "'", suggest(options.suite, manifest.suites));
   }
-  const auto precisions = wanted_precisions(manifest, options, tf32);
-  std::set<std::string> used;
-  std::vector<Trial> trials;
+  std::vector<CaseShape> shapes;
   for (const auto& info : manifest.cases) {
     const auto suite = info.suites.find(options.suite);
     if (suite == info.suites.end()) continue;
-    for (const auto& sizes : suite->second) {
-      std::vector<Trial> group;
-      for (const auto& precision : precisions) {
-        if (!applies(precision, info)) continue;
-        Trial trial = make_trial(info, sizes, precision);
-        if (named(trial, options.cases, used)) group.push_back(std::move(trial));
-      }
-      if (group.empty()) continue;
-      if (group.front().precision != kBaseline)
-        group.insert(group.begin(), make_trial(info, sizes, kBaseline));
-      trials.insert(trials.end(), group.begin(), group.end());
+    for (const auto& sizes : suite->second) shapes.push_back({&info, sizes, ""});
+  }
+  return shapes;
+}
+
+std::vector<Trial> select_trials(const Manifest& manifest, const std::vector<CaseShape>& shapes,
+                                 const Options& options, bool tf32) {
+  const auto precisions = wanted_precisions(manifest, options, tf32);
+  std::set<std::string> used;
+  std::vector<Trial> trials;
+  for (const auto& shape : shapes) {
+    std::vector<Trial> group;
+    for (const auto& precision : precisions) {
+      if (!applies(precision, *shape.info)) continue;
+      Trial trial = make_trial(*shape.info, shape.sizes, precision);
+      if (named(trial, options.cases, used)) group.push_back(std::move(trial));
     }
+    if (group.empty()) continue;
+    if (group.front().precision != kBaseline)
+      group.insert(group.begin(), make_trial(*shape.info, shape.sizes, kBaseline));
+    trials.insert(trials.end(), group.begin(), group.end());
   }
   for (const auto& pattern : options.cases) {
     if (used.count(pattern) == 0) refuse_pattern(pattern, manifest, options);

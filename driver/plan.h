@@ -7,9 +7,14 @@
 
 #include "driver/manifest.h"
 #include "driver/options.h"
+#include "driver/own_shapes.h"
 #include "results/json.h"
 
 namespace ampgate::driver {
+
+// What a run is of: cases with sizes of a suite or of the user's own, in the order of trials. Throws
+// results::UsageError for an unknown suite, and what own_shapes() throws.
+std::vector<CaseShape> select_shapes(const Manifest& manifest, const Options& options);
 
 struct Trial {
   std::string id;  // "matmul/512x512x512/cast-fp16"
@@ -25,10 +30,11 @@ struct Trial {
 
 inline constexpr auto kBaseline = "fp32";
 
-// Trials of the suite that the options select, those of a case and shape together, `fp32` first; it is there
-// whenever another precision of that case is. `tf32`: plan it where the user did not ask. Throws
-// results::UsageError for an unknown suite, a pattern that matches nothing, or no trial at all.
-std::vector<Trial> select_trials(const Manifest& manifest, const Options& options, bool tf32);
+// Trials of these shapes that the options select, those of a case and shape together, `fp32` first; it is
+// there whenever another precision of that case is. `tf32`: plan it where the user did not ask. Throws
+// results::UsageError for a pattern that matches nothing, or no trial at all.
+std::vector<Trial> select_trials(const Manifest& manifest, const std::vector<CaseShape>& shapes,
+                                 const Options& options, bool tf32);
 
 // As in journals.
 results::Json to_json(const Trial& trial);

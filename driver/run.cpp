@@ -9,6 +9,7 @@
 #include "driver/exit_code.h"
 #include "driver/report.h"
 #include "driver/run_plan.h"
+#include "driver/shape_check.h"
 #include "results/record.h"
 
 namespace ampgate::driver {
@@ -16,6 +17,12 @@ namespace {
 
 using results::ExitCode;
 using results::Json;
+
+bool is_planned(const std::vector<Trial>& trials, const CaseShape& shape) {
+  return std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
+    return trial.case_name == shape.info->name && trial.shape == shape.sizes;
+  });
+}
 
 RunPlan make_plan(const Options& options, const WorkerFolder& folder, const DeviceChoice& device) {
   const bool measures = options.command == Command::kRun;
@@ -28,7 +35,13 @@ RunPlan make_plan(const Options& options, const WorkerFolder& folder, const Devi
   plan.settings = process_settings(options);
   // Where the device has no TF32 and the rules require it, the trials say so as `unsupported`.
   const bool tf32 = device.tf32 || results::is_required(plan.rules, "tf32");
-  plan.trials = select_trials(folder.manifest, options, tf32);
+  auto shapes = select_shapes(folder.manifest, options);
+  plan.trials = select_trials(folder.manifest, shapes, options, tf32);
+  if (has_own_shapes(options)) {
+    std::erase_if(shapes, [&](const CaseShape& shape) { return !is_planned(plan.trials, shape); });
+    check_shapes(shapes, folder, plan.device);
+    plan.own_shapes = to_json(shapes);
+  }
   plan.phases = {"validate", "repeat"};
   if (measures) plan.phases.insert(plan.phases.end(), {"ceilings", "bench", "inspect"});
   plan.schedule = make_schedule(options, plan.suite, plan.rules);

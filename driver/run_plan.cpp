@@ -24,9 +24,10 @@ std::string absolute(const std::string& path) { return fs::absolute(path).lexica
 
 // One command that runs this trial alone, with its baseline.
 std::string reproducer(const Trial& trial, const RunPlan& plan, const Options& options) {
+  const std::string sizes = plan.suite == kOwnSuite ? "--shape " + trial.shape_name : "--suite " + plan.suite;
   std::string line = fmt::format(
-      "ampgate validate --device {} --suite {} --case {} --precision {} --seed {} --threads {}", plan.device,
-      plan.suite, trial.id, trial.precision, plan.seed, plan.settings.at("threads").get<int>());
+      "ampgate validate --device {} {} --case {} --precision {} --seed {} --threads {}", plan.device, sizes,
+      trial.id, trial.precision, plan.seed, plan.settings.at("threads").get<int>());
   if (!options.rules_file.empty()) line += " --rules '" + absolute(options.rules_file) + "'";
   if (!options.worker.empty()) line += " --worker '" + options.worker + "'";
   return line;
@@ -137,6 +138,7 @@ Json journal_header(const RunPlan& plan, const Options& options, const WorkerFol
                     {"phases", plan.phases},
                     {"schedule", to_json(plan.schedule)},
                     {"trials", trials}};
+  if (!plan.own_shapes.is_null()) header["plan"]["selection"]["shapes"] = plan.own_shapes;
   header["plan_sha256"] = results::sha256_hex(results::to_text(header["plan"]));
   header["rules"] = results::to_json(plan.rules);
   header["rules_sha256"] = results::rules_digest(plan.rules);

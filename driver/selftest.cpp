@@ -71,7 +71,8 @@ results::ExitCode selftest(const Options& options) {
   const WorkerFolder folder = find_worker(options.worker);
   Options smoke = options;
   smoke.suite = "smoke";
-  const auto trials = first_shapes(select_trials(folder.manifest, smoke, /*tf32=*/false));
+  const auto trials = first_shapes(
+      select_trials(folder.manifest, select_shapes(folder.manifest, smoke), smoke, /*tf32=*/false));
   const std::string device = choose_devices(options.device, folder).front().name;
   const Json plan = make_plan(options, folder, device, trials);
 

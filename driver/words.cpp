@@ -21,7 +21,7 @@ std::string time_words(double nanoseconds) {
 }
 
 std::string bytes_words(double bytes) {
-  constexpr std::array<std::string_view, 4> kUnits{"B", "KiB", "MiB", "GiB"};
+  constexpr std::array<std::string_view, 6> kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;
   for (; bytes >= 1024 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : three_digits(bytes) + " " + std::string(kUnits[unit]);

@@ -179,9 +179,9 @@ Ending run_worker(const WorkerSetup& setup, const Json& plan, const EventSink& s
   }
 }
 
-Json ask_worker(const WorkerSetup& setup, const std::string& word) {
+Json ask_worker(const WorkerSetup& setup, const std::string& word, const std::string& input) {
   const auto program = setup.folder->validate();
-  Process process({program, {word}, setup.environment.variables, "", 1, {}});
+  Process process({program, {word}, setup.environment.variables, input, 1, {}});
   std::string text, line;
   const auto deadline = Clock::now() + std::chrono::seconds(60);
   for (auto got = Process::Got::kLine; got != Process::Got::kEnd;) {

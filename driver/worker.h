@@ -38,7 +38,8 @@ using EventSink = std::function<void(const std::string& name, const results::Jso
 // error for an event `error` or an exit with kUsage or kEnvironment, and Interrupted.
 Ending run_worker(const WorkerSetup& setup, const results::Json& plan, const EventSink& sink);
 
-// What `ampgate-validate WORD` prints. Throws results::EnvironmentError when it is not one JSON document.
-results::Json ask_worker(const WorkerSetup& setup, const std::string& word);
+// What `ampgate-validate WORD` prints, given `input`. Throws results::EnvironmentError when it is not one
+// JSON document.
+results::Json ask_worker(const WorkerSetup& setup, const std::string& word, const std::string& input = {});
 
 }  // namespace ampgate::driver

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "results/protocol.h"
 #include "validate/manifest.h"
 #include "validate/selftest/selftest.h"
+#include "validate/shape_facts.h"
 #include "validate/worker.h"
 
 namespace {
@@ -21,7 +23,7 @@ using ampgate::results::ExitCode;
 
 constexpr std::string_view kUsage =
     "usage: ampgate-validate [--events FILE|-] < plan.json\n"
-    "       ampgate-validate manifest | devices | faults\n"
+    "       ampgate-validate manifest | devices | faults | facts < shapes.json\n"
     "       ampgate-validate --help\n";
 
 int fail(const std::string& what, const std::string& action, ExitCode code) {
@@ -44,6 +46,12 @@ int run(const std::vector<std::string>& arguments) {
   }
   if (arguments.size() == 1 && arguments[0] == "faults") {
     std::cout << ampgate::validate::selftest::table().dump(1) << '\n';
+    return 0;
+  }
+  if (arguments.size() == 1 && arguments[0] == "facts") {
+    const std::string asked{std::istreambuf_iterator<char>(std::cin), {}};
+    const auto document = ampgate::results::parse_strict(asked, "standard input");
+    std::cout << ampgate::validate::shape_facts(document).dump(1) << '\n';
     return 0;
   }
   std::string target;

@@ -148,15 +148,13 @@ std::vector<std::vector<std::int64_t>> output_sizes(const cases::Case& definitio
   }
   std::vector<std::vector<std::int64_t>> sizes;
   for (const auto& output : outputs) {
-    sizes.push_back(output.sizes().vec());
     for (const auto& axis : facts.independent) {
       if (axis.output_dim < 0 || axis.output_dim >= output.dim()) {
         throw CaseFault("an independent axis names dimension " + std::to_string(axis.output_dim) +
                         " of the outputs, and one has " + std::to_string(output.dim()));
       }
-      const auto& [tensor, dim] = axis.operands.front();
-      sizes.back()[static_cast<std::size_t>(axis.output_dim)] = original[tensor].size(dim);
     }
+    sizes.push_back(cases::whole_sizes(output.sizes(), facts, original));
   }
   return sizes;
 }

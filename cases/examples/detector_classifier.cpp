@@ -34,10 +34,12 @@ constexpr double kEps = 1e-5;
 State setup(const Shape& shape, const Fill& fill) {
   auto data = load_safetensors(data_file("digits.safetensors"));
   auto weights = load_safetensors(data_file("detector_classifier.safetensors"));
-  const at::Tensor rows = held_out_rows(data.at("test"), shape["batch"]);
-  at::Tensor counts = data.at("images").index_select(0, rows).flatten(1).to(at::kFloat) * kCountsPerLevel;
+  const auto batch = [&](const char* table) {
+    return held_out(fill, data.at(table), data.at("test"), shape["batch"]);
+  };
+  at::Tensor counts = batch("images").flatten(1).to(at::kFloat) * kCountsPerLevel;
   if (fill.kind() != FillKind::kOrdinary) counts = fill.normal("counts", counts.sizes());
-  State state{{{"counts", counts}, {"labels", data.at("labels").index_select(0, rows)}}};
+  State state{{{"counts", counts}, {"labels", batch("labels")}}};
   add_layers(state, weights, {"stem", "norm", "hidden", "head"});
   return state;
 }

@@ -39,6 +39,10 @@ const Registration registration{{
                         .eps = kEps},
               .independent = {{0, {{kX, 0}}}}};
     },
+    .misfit = [](const Shape& shape) -> std::string {
+      return shape["channels"] % kGroups == 0 ? ""
+                                              : "channels must be a multiple of " + std::to_string(kGroups);
+    },
 }};
 
 }  // namespace

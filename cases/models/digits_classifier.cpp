@@ -22,10 +22,12 @@ enum : std::size_t { kImages, kLabels, kConv1, kBias1, kConv2, kBias2, kFc1, kBi
 State setup(const Shape& shape, const Fill& fill) {
   auto data = load_safetensors(data_file("digits.safetensors"));
   auto weights = load_safetensors(data_file("digits_classifier.safetensors"));
-  const at::Tensor rows = held_out_rows(data.at("test"), shape["batch"]);
-  at::Tensor images = data.at("images").index_select(0, rows).unsqueeze(1).to(at::kFloat) / 16;
+  const auto batch = [&](const char* table) {
+    return held_out(fill, data.at(table), data.at("test"), shape["batch"]);
+  };
+  at::Tensor images = batch("images").unsqueeze(1).to(at::kFloat) / 16;
   if (fill.kind() != FillKind::kOrdinary) images = fill.normal("images", images.sizes());
-  State state{{{"images", images}, {"labels", data.at("labels").index_select(0, rows)}}};
+  State state{{{"images", images}, {"labels", batch("labels")}}};
   add_layers(state, weights, {"conv1", "conv2", "fc1", "fc2"});
   return state;
 }

@@ -20,11 +20,15 @@ enum : std::size_t { kFeatures, kTargets, kFc1, kBias1, kFc2, kBias2, kFc3, kBia
 State setup(const Shape& shape, const Fill& fill) {
   auto data = load_safetensors(data_file("diabetes.safetensors"));
   auto weights = load_safetensors(data_file("mlp_regressor.safetensors"));
-  const at::Tensor rows = held_out_rows(data.at("test"), shape["batch"]);
-  const at::Tensor raw = data.at("features").index_select(0, rows);
-  at::Tensor features = ((raw - weights.at("feature_mean")) / weights.at("feature_deviation")).to(at::kFloat);
-  if (fill.kind() != FillKind::kOrdinary) features = fill.normal("features", features.sizes());
-  State state{{{"features", features}, {"targets", data.at("targets").index_select(0, rows).to(at::kFloat)}}};
+  const auto batch = [&](const char* table) {
+    return held_out(fill, data.at(table), data.at("test"), shape["batch"]);
+  };
+  const at::Tensor raw = batch("features");
+  const at::Tensor features =
+      fill.kind() == FillKind::kOrdinary
+          ? ((raw - weights.at("feature_mean")) / weights.at("feature_deviation")).to(at::kFloat)
+          : fill.normal("features", raw.sizes());
+  State state{{{"features", features}, {"targets", batch("targets").to(at::kFloat)}}};
   add_layers(state, weights, {"fc1", "fc2", "fc3"});
   return state;
 }

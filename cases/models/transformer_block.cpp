@@ -113,6 +113,11 @@ const Registration registration{{
     .facts = facts,
     .reference_run = block<attention_by_definition>,
     .model = true,
+    .misfit = [](const Shape& shape) -> std::string {
+      return shape["width"] % kHeadWidth == 0
+                 ? ""
+                 : "width must be a multiple of " + std::to_string(kHeadWidth) + ", the width of a head";
+    },
 }};
 
 }  // namespace

@@ -21,7 +21,7 @@ const Registration registration{{
     },
     .run = [](State& state) -> Outputs { return {at::bmm(state[kA], state[kB])}; },
     .facts = [](const Shape& shape) -> Facts {
-      return {.flops = 2.0 * static_cast<double>(shape["batch"] * shape["m"] * shape["n"] * shape["k"]),
+      return {.flops = 2.0 * shape.product({"batch", "m", "n", "k"}),
               .bound = {.family = Family::kInnerProduct, .length = shape["k"], .reduced = {{kA, 2}, {kB, 1}}},
               .independent = {{0, {{kA, 0}, {kB, 0}}}, {1, {{kA, 1}}}, {2, {{kB, 2}}}}};
     },

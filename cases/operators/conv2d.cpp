@@ -28,12 +28,15 @@ const Registration registration{{
     },
     .facts = [](const Shape& shape) -> Facts {
       const std::int64_t products = shape["in"] * shape["kernel"] * shape["kernel"];
-      const std::int64_t outputs = shape["batch"] * shape["out"] * shape["height"] * shape["width"];
-      return {.flops = 2.0 * static_cast<double>(products * outputs),
-              .bound = {.family = Family::kInnerProduct,
-                        .length = products,
-                        .reduced = {{kInput, 1}, {kWeight, 1}}},
-              .independent = {{0, {{kInput, 0}}}, {1, {{kWeight, 0}}}}};
+      return {
+          .flops = 2.0 * static_cast<double>(products) * shape.product({"batch", "out", "height", "width"}),
+          .bound = {.family = Family::kInnerProduct,
+                    .length = products,
+                    .reduced = {{kInput, 1}, {kWeight, 1}}},
+          .independent = {{0, {{kInput, 0}}}, {1, {{kWeight, 0}}}}};
+    },
+    .misfit = [](const Shape& shape) -> std::string {
+      return shape["kernel"] % 2 == 1 ? "" : "kernel must be odd: it is padded so that height and width stay";
     },
 }};
 

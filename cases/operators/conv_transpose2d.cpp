@@ -1,5 +1,7 @@
 #include <ATen/ops/conv_transpose2d.h>
 
+#include <algorithm>
+
 #include "cases/case.h"
 #include "cases/fills.h"
 
@@ -30,13 +32,17 @@ const Registration registration{{
     .facts = [](const Shape& shape) -> Facts {
       // Taps that reach one output, in each direction.
       const std::int64_t taps = (shape["kernel"] + kStride - 1) / kStride;
-      const std::int64_t inputs = shape["batch"] * shape["in"] * shape["height"] * shape["width"];
-      return {.flops = 2.0 * static_cast<double>(inputs * shape["out"] * shape["kernel"] * shape["kernel"]),
+      return {.flops = 2.0 * shape.product({"batch", "in", "height", "width", "out", "kernel", "kernel"}),
               .bound = {.family = Family::kInnerProduct,
                         .length = shape["in"] * taps * taps,
                         .reduced = {{kInput, 1}, {kWeight, 0}},
                         .fp16_partials = taps * taps},
               .independent = {{0, {{kInput, 0}}}, {1, {{kWeight, 1}}}}};
+    },
+    .misfit = [](const Shape& shape) -> std::string {
+      const std::int64_t least =
+          kStride * (std::min(shape["height"], shape["width"]) - 1) - 2 + shape["kernel"];
+      return least >= 1 ? "" : "height, width and kernel leave no output: the padding takes it away";
     },
 }};
 

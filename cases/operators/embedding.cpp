@@ -23,7 +23,7 @@ const Registration registration{{
     .facts = [](const Shape& shape) -> Facts {
       // One row for each token; the few tokens that come twice are counted twice.
       return {.bound = {.family = Family::kExact},
-              .elements_read = {{kWeight, static_cast<double>(shape["tokens"] * shape["width"])}},
+              .elements_read = {{kWeight, shape.product({"tokens", "width"})}},
               .independent = {{0, {{kIndex, 0}}}, {1, {{kWeight, 1}}}}};
     },
 }};

@@ -20,7 +20,7 @@ const Registration registration{{
     },
     .run = [](State& state) -> Outputs { return {at::linear(state[kX], state[kWeight])}; },
     .facts = [](const Shape& shape) -> Facts {
-      return {.flops = 2.0 * static_cast<double>(shape["rows"] * shape["in"] * shape["out"]),
+      return {.flops = 2.0 * shape.product({"rows", "in", "out"}),
               .bound = {.family = Family::kInnerProduct,
                         .length = shape["in"],
                         .reduced = {{kX, 1}, {kWeight, 1}}},

@@ -21,7 +21,7 @@ const Registration registration{{
     },
     .run = [](State& state) -> Outputs { return {at::matmul(state[kA], state[kB])}; },
     .facts = [](const Shape& shape) -> Facts {
-      return {.flops = 2.0 * static_cast<double>(shape["m"] * shape["n"] * shape["k"]),
+      return {.flops = 2.0 * shape.product({"m", "n", "k"}),
               .bound = {.family = Family::kInnerProduct, .length = shape["k"], .reduced = {{kA, 1}, {kB, 0}}},
               .independent = {{0, {{kA, 0}}}, {1, {{kB, 1}}}}};
     },

@@ -25,8 +25,7 @@ const Registration registration{{
       return {at::scaled_dot_product_attention(state[kQuery], state[kKey], state[kValue])};
     },
     .facts = [](const Shape& shape) -> Facts {
-      const std::int64_t scores = shape["batch"] * shape["heads"] * shape["length"] * shape["length"];
-      return {.flops = 4.0 * static_cast<double>(scores * shape["width"]),
+      return {.flops = 4.0 * shape.product({"batch", "heads", "length", "length", "width"}),
               .bound = {.family = Family::kAttention, .length = shape["length"]},
               .independent = {{0, {{kQuery, 0}, {kKey, 0}, {kValue, 0}}},
                               {1, {{kQuery, 1}, {kKey, 1}, {kValue, 1}}},

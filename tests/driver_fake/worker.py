@@ -290,6 +290,17 @@ def manifest() -> dict:
     }
 
 
+def facts(asked: list[dict]) -> list[dict]:
+    answer = []
+    for entry in asked:
+        m, n, k = entry["shape"]
+        needs = {"tensor_bytes": 4.0 * (m * k + k * n), "output_bytes": 4.0 * m * n, "bytes": 4.0 * (m * k + k * n + m * n)}
+        good = {"flops": 2.0 * m * n * k, "precisions": dict.fromkeys(PRECISIONS, needs)}
+        bad = {"problem": f"case {entry['case']}: k must not be 13"}
+        answer.append({"case": entry["case"], **(bad if k == 13 else good)})
+    return answer
+
+
 def main() -> None:
     if sys.argv[1:] == ["manifest"]:
         print(json.dumps(manifest()))
@@ -297,6 +308,9 @@ def main() -> None:
     if sys.argv[1:] == ["devices"]:
         usable = {**DEVICE, "usable": True}
         print(json.dumps([usable, {"name": "cuda", "usable": False, "problem": "no CUDA module in this build"}]))
+        return
+    if sys.argv[1:] == ["facts"]:
+        print(json.dumps(facts(json.load(sys.stdin))))
         return
     print("chatter on standard output")
     plan = json.load(sys.stdin)
