@@ -7,6 +7,7 @@
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,6 +45,8 @@ class Timer {
   virtual void start() = 0;
   virtual void stop() = 0;
   virtual std::int64_t elapsed_ns() = 0;
+  // What the host spent between start() and stop(): on a device that works beside it, handing the calls over.
+  virtual std::int64_t host_ns() { return elapsed_ns(); }
 };
 
 struct MemoryUse {
@@ -107,6 +110,9 @@ class Backend {
   virtual Peaks peaks() const = 0;
   // The same as backends::digest(), computed where the tensor is.
   virtual std::string digest(const at::Tensor& tensor) = 0;
+  // Why `body` cannot be recorded as a stream of device work: it waits for the device, reads from it or asks
+  // the driver for memory. Empty: it can, or the device has no such streams. Calls `body` up to twice.
+  virtual std::string capture_problem(const std::function<void()>& body) = 0;
 };
 
 // `name` is "cpu", "cuda:N" or "rocm:N". Loads the module from the folder of the running program. Throws

@@ -58,6 +58,7 @@ class CpuBackend final : public Backend {
     return {};
   }
   std::string digest(const at::Tensor& tensor) override { return backends::digest(tensor); }
+  std::string capture_problem(const std::function<void()>&) override { return {}; }
 };
 
 }  // namespace

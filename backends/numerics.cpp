@@ -1,4 +1,5 @@
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 
 #include <array>
 
@@ -36,9 +37,44 @@ bool tf32(const at::Context& context, Float32Op op) {
   return context.float32Precision(Float32Backend::CUDA, op) == Float32Precision::TF32;
 }
 
+// What the scope does not set, and puts back all the same: a body that changes it must not change what the
+// next trial runs with.
+struct Switches {
+  at::Context& context = at::globalContext();
+  int threads = at::get_num_threads();
+  bool deterministic = context.deterministicAlgorithms();
+  bool deterministic_warns = context.deterministicAlgorithmsWarnOnly();
+  bool deterministic_cudnn = context.deterministicCuDNN();
+  bool deterministic_onednn = context.deterministicMkldnn();
+  bool cudnn = context.userEnabledCuDNN();
+  bool onednn = context.userEnabledMkldnn();
+  bool attention_flash = context.userEnabledFlashSDP();
+  bool attention_memory_efficient = context.userEnabledMemEfficientSDP();
+  bool attention_math = context.userEnabledMathSDP();
+  bool attention_cudnn = context.userEnabledCuDNNSDP();
+  bool cpu_fp16_reduction = context.allowFP16ReductionCPU();
+
+  void restore() const {
+    if (at::get_num_threads() != threads) at::set_num_threads(threads);
+    context.setDeterministicAlgorithms(deterministic, deterministic_warns);
+    context.setDeterministicCuDNN(deterministic_cudnn);
+    context.setDeterministicMkldnn(deterministic_onednn);
+    context.setUserEnabledCuDNN(cudnn);
+    context.setUserEnabledMkldnn(onednn);
+    context.setSDPUseFlash(attention_flash);
+    context.setSDPUseMemEfficient(attention_memory_efficient);
+    context.setSDPUseMath(attention_math);
+    context.setSDPUseCuDNN(attention_cudnn);
+    // Setting it throws on processors that lack the instructions, even to what it is.
+    if (context.allowFP16ReductionCPU() != cpu_fp16_reduction)
+      context.setAllowFP16ReductionCPU(cpu_fp16_reduction);
+  }
+};
+
 }  // namespace
 
 struct NumericsScope::Saved {
+  Switches switches;
   at::Context& context = at::globalContext();
   bool tf32_matmul = tf32(context, Float32Op::MATMUL);
   bool tf32_convolution = tf32(context, Float32Op::CONV);
@@ -65,6 +101,7 @@ NumericsScope::NumericsScope(bool baseline, bool tf32) : saved_(std::make_unique
 }
 
 NumericsScope::~NumericsScope() {
+  saved_->switches.restore();
   at::Context& context = saved_->context;
   set_tf32(context, saved_->tf32_matmul, saved_->tf32_convolution);
   for (std::size_t i = 0; i < kOps.size(); ++i) {

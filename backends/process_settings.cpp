@@ -58,14 +58,26 @@ void set_malloc(int parameter, const char* name, std::int64_t bytes) {
   }
 }
 
+// Blocks of more than this are not asked for only to see where they come from.
+constexpr std::int64_t kLargestProbe = std::int64_t{64} << 20;
+
+// Does malloc map a block of this size by itself? Absent: there is no such block.
+std::optional<bool> is_mapped(std::int64_t bytes) {
+  const std::size_t mapped_before = mallinfo2().hblks;
+  const std::unique_ptr<void, decltype(&std::free)> block(std::malloc(static_cast<std::size_t>(bytes)),
+                                                          &std::free);
+  if (block == nullptr) return std::nullopt;
+  return mallinfo2().hblks != mapped_before;
+}
+
 // Since glibc has no way to read the threshold back, a block below it is asked for: it must not be mapped by
 // itself.
+bool maps_below(std::int64_t threshold) {
+  return is_mapped(std::min(threshold / 2, kLargestProbe)).value_or(true);
+}
+
 void verify_mmap_threshold(std::int64_t bytes) {
-  constexpr std::int64_t kProbe = std::int64_t{64} << 20;
-  const std::size_t probe = static_cast<std::size_t>(std::min(bytes / 2, kProbe));
-  const std::size_t mapped_before = mallinfo2().hblks;
-  const std::unique_ptr<void, decltype(&std::free)> block(std::malloc(probe), &std::free);
-  if (block == nullptr || mallinfo2().hblks != mapped_before) {
+  if (maps_below(bytes)) {
     fail(
         "the mmap threshold has no effect: this process does not use glibc's malloc, or GLIBC_TUNABLES "
         "overrides it");
@@ -91,6 +103,12 @@ void apply_threads(int threads) {
 }  // namespace
 
 const MallocSettings& malloc_settings() { return applied_malloc(); }
+
+bool mmap_threshold_in_force() {
+  const auto threshold = malloc_settings().mmap_threshold_bytes;
+  if (!threshold) return true;
+  return !maps_below(*threshold) && (*threshold > kLargestProbe || is_mapped(2 * *threshold).value_or(true));
+}
 
 int threads_that_run() {
   const std::int64_t threads = at::get_num_threads();

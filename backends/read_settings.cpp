@@ -98,6 +98,11 @@ std::string bytes_or_default(const std::optional<std::int64_t>& bytes) {
   return bytes ? std::to_string(*bytes) : "glibc's default";
 }
 
+std::string mmap_threshold() {
+  const std::string set = bytes_or_default(malloc_settings().mmap_threshold_bytes);
+  return mmap_threshold_in_force() ? set : set + " was set, another one is in force";
+}
+
 std::string reduction(at::CuBLASReductionOption option) {
   switch (option) {
     case at::CuBLASReductionOption::AllowReducedPrecisionWithSplitK:
@@ -158,7 +163,7 @@ Fields read_settings() {
       {"threads_that_run", std::to_string(threads_that_run())},
       {"interop_threads", std::to_string(at::get_num_interop_threads())},
       {"affinity", affinity()},
-      {"mmap_threshold_bytes", bytes_or_default(malloc_settings().mmap_threshold_bytes)},
+      {"mmap_threshold_bytes", mmap_threshold()},
       {"trim_threshold_bytes", bytes_or_default(malloc_settings().trim_threshold_bytes)},
       {"transparent_huge_pages", transparent_huge_pages()},
   };

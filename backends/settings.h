@@ -27,7 +27,7 @@ void apply(const ProcessSettings& settings);
 
 // Numerics of one trial, restored at the end of the scope: TF32 as asked, for products and convolutions
 // alike; for the FP32 baseline reduced-precision reductions off as well. Trials keep LibTorch's defaults for
-// those.
+// those. Threads, determinism and LibTorch's other switches are put back too, should the trial change them.
 class NumericsScope {
  public:
   NumericsScope(bool baseline, bool tf32);

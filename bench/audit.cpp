@@ -1,20 +1,18 @@
 #include "bench/audit.h"
 
-#include <algorithm>
-#include <array>
-#include <set>
-#include <string_view>
+#include <ATen/core/Tensor.h>
 
-#include "bench/ambient.h"
+#include <algorithm>
+#include <utility>
+
+#include "bench/call_watch.h"
+#include "bench/surroundings.h"
 
 namespace ampgate::bench {
 namespace {
 
 using results::Json;
-
-// Operators that hand a tensor's value to the host: on a device, the host waits for it.
-constexpr std::array<std::string_view, 3> kReads{"aten::_local_scalar_dense", "aten::item",
-                                                 "aten::is_nonzero"};
+using Problems = std::vector<std::string>;
 
 std::string types(const Json& names) {
   std::string text;
@@ -40,32 +38,74 @@ std::string difference(const Json& validated, const Json& seen) {
   return "";
 }
 
+void add_undeclared(const Sightings& seen, const cases::Facts& facts, bool generator_moved,
+                    Problems& problems) {
+  if (facts.reads.empty()) {
+    for (const auto& name : seen.reads)
+      problems.push_back(name + " reads a value, and the case declares no read (Facts::reads)");
+  }
+  if (facts.makes.empty()) {
+    for (const auto& name : seen.makes)
+      problems.push_back("the body itself calls " + name +
+                         ", which makes or copies a tensor, and the case does not declare it (Facts::makes)");
+  }
+  if (!facts.draws.empty()) return;
+  for (const auto& name : seen.draws)
+    problems.push_back(name + " draws random numbers, and the case does not declare it (Facts::draws)");
+  if (generator_moved && seen.draws.empty())
+    problems.emplace_back("the body draws random numbers, and the case does not declare it (Facts::draws)");
+}
+
+void add_sightings(const Sightings& seen, Problems& problems) {
+  for (const auto& [state, name] : seen.states)
+    problems.push_back("when the body calls " + name + ", " + state);
+  if (seen.stray_allocations > 0) {
+    problems.push_back("the body allocates " + std::to_string(seen.stray_bytes) + " bytes in " +
+                       std::to_string(seen.stray_allocations) + " blocks while no operator runs");
+  }
+}
+
 }  // namespace
 
-Audit audit(const Body& body, const std::string& facts_reads, const Json& validated) {
+Audit audit(const Body& body, const cases::Facts& facts, const Json& evidence, backends::Backend& backend) {
   Audit result;
-  result.problems = ambient_problems(body.device);
+  Problems& problems = result.problems;
+  const Surroundings before = read_surroundings(body);
+  problems = before.ambient;
+  if (auto other = other_than_validated(evidence, Mode::kWarm); !other.empty())
+    problems.push_back(std::move(other));
+
+  Sightings seen;
   {
     cases::OperatorRecorder recorder;
+    const CallWatch watch(body, before.settings);
     run_calls(body, 1);
+    backend.synchronize();
+    seen = watch.sightings();
     result.operators = recorder.take();
   }
-  std::set<std::string> reads;
-  for (const auto& record : result.operators) {
-    if (std::find(kReads.begin(), kReads.end(), record.name) != kReads.end()) reads.insert(record.name);
+  result.calls = seen.calls;
+  result.dispatches = seen.dispatches;
+  const Surroundings after = read_surroundings(body);
+  for (const auto& change : changes(before, after))
+    problems.push_back("the body changes its surroundings: " + change);
+  add_undeclared(seen, facts, !before.generator.equal(after.generator), problems);
+  add_sightings(seen, problems);
+  if (auto text = difference(evidence.value("operators", Json::array()), cases::to_json(result.operators));
+      !text.empty()) {
+    problems.push_back(std::move(text));
   }
-  if (facts_reads.empty()) {
-    for (const auto& read : reads)
-      result.problems.push_back(read + " reads a value, and the case declares no read");
-  }
-  if (auto text = difference(validated, cases::to_json(result.operators)); !text.empty()) {
-    result.problems.push_back(std::move(text));
-  }
+  // What waits for the device was named above where an operator did it.
+  if (auto text = backend.capture_problem([&] { run_calls(body, 1); }); !text.empty() && facts.reads.empty())
+    problems.push_back("the body cannot be recorded as a stream of device work: " + text);
   return result;
 }
 
 Json to_json(const Audit& audit) {
-  return {{"operators", cases::to_json(audit.operators)}, {"problems", audit.problems}};
+  return {{"operators", cases::to_json(audit.operators)},
+          {"calls", audit.calls},
+          {"dispatches", audit.dispatches},
+          {"problems", audit.problems}};
 }
 
 }  // namespace ampgate::bench

@@ -54,22 +54,24 @@ class Registered {
 
 }  // namespace
 
-void run_calls(const Body& body, std::int64_t calls) {
-  for (std::int64_t i = 0; i < calls; ++i) {
+cases::Outputs run_calls(const Body& body, std::int64_t calls) {
+  for (std::int64_t i = 1; i < calls; ++i) {
     cases::execute(*body.definition, *body.state, *body.precision, body.device);
   }
+  return cases::execute(*body.definition, *body.state, *body.precision, body.device);
 }
 
-std::int64_t time_calls(const Body& body, std::int64_t calls, backends::Timer& timer) {
+TimedCalls time_calls(const Body& body, std::int64_t calls, backends::Timer& timer, cases::Outputs previous) {
   timer.start();
-  run_calls(body, calls);
+  previous.clear();
+  cases::Outputs last = run_calls(body, calls);
   timer.stop();
   const std::int64_t time_ns = timer.elapsed_ns();
   if (time_ns < 0) {
     throw std::runtime_error("the clock went backwards by " + std::to_string(-time_ns) + " ns while " +
                              std::to_string(calls) + " calls were timed");
   }
-  return time_ns;
+  return {time_ns, std::move(last)};
 }
 
 Cell run_cell(const std::string& name, const Body& body, const CellPlan& plan, backends::Backend& backend,
@@ -80,18 +82,20 @@ Cell run_cell(const std::string& name, const Body& body, const CellPlan& plan, b
   const std::int64_t batch = plan.each_call ? 1 : plan.calls;
   const Registered registered(name, plan.calls, [&](benchmark::State& state) {
     try {
-      run_calls(body, lead_in_calls(plan.calls));
+      cases::Outputs previous = run_calls(body, lead_in_calls(plan.calls));
       while (state.KeepRunningBatch(batch)) {
         if (plan.flush != nullptr) {
           plan.flush->read();
           backend.synchronize();
         }
         const std::int64_t faults_before = page_faults();
-        const std::int64_t time_ns = time_calls(body, batch, timer);
+        TimedCalls timed = time_calls(body, batch, timer, std::move(previous));
         cell.page_faults += page_faults() - faults_before;
-        if (plan.each_call) cell.call_times_ns.push_back(time_ns);
-        state.SetIterationTime(static_cast<double>(time_ns) * 1e-9);
+        if (plan.each_call) cell.call_times_ns.push_back(timed.time_ns);
+        state.SetIterationTime(static_cast<double>(timed.time_ns) * 1e-9);
+        previous = std::move(timed.outputs);
       }
+      cell.outputs = std::move(previous);
     } catch (...) {
       failure = std::current_exception();
       state.SkipWithError("the body threw");

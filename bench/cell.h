@@ -26,6 +26,7 @@ struct Cell {
   std::int64_t time_ns = 0;  // of all calls together
   std::int64_t page_faults = 0;
   std::vector<std::int64_t> call_times_ns{};  // of each call, where each was timed by itself
+  cases::Outputs outputs{};                   // of the last call
 };
 
 // How the calls of a cell are timed: all between two readings of the clock, or each between its own two,
@@ -36,11 +37,18 @@ struct CellPlan {
   backends::MemoryPasses* flush = nullptr;  // only with each_call
 };
 
-// n calls, each one's outputs destroyed at its end.
-void run_calls(const Body& body, std::int64_t calls);
+// n calls (at least 1), each one's outputs destroyed before the next; those of the last are returned.
+cases::Outputs run_calls(const Body& body, std::int64_t calls);
 
-// The same, timed. Throws what the body throws, and std::runtime_error when the clock went backwards.
-std::int64_t time_calls(const Body& body, std::int64_t calls, backends::Timer& timer);
+struct TimedCalls {
+  std::int64_t time_ns = 0;
+  cases::Outputs outputs{};  // of the last call
+};
+
+// The same, timed. `previous`, outputs of a call before, are destroyed when the clock runs, so that as many
+// calls' outputs are destroyed inside it as calls are made, and those of the last one are there to be looked
+// at. Throws what the body throws, and std::runtime_error when the clock went backwards.
+TimedCalls time_calls(const Body& body, std::int64_t calls, backends::Timer& timer, cases::Outputs previous);
 
 // Untimed lead-in calls, then the cell. `name` is the benchmark's. Throws what time_calls throws.
 Cell run_cell(const std::string& name, const Body& body, const CellPlan& plan, backends::Backend& backend,

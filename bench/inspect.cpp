@@ -6,10 +6,11 @@
 
 #include "bench/admission.h"
 #include "bench/audit.h"
+#include "bench/casts.h"
 #include "bench/error_text.h"
 #include "bench/memory.h"
-#include "bench/numerics.h"
-#include "precision/region.h"
+#include "bench/surroundings.h"
+#include "bench/trial_scope.h"
 
 namespace ampgate::bench {
 namespace {
@@ -24,11 +25,10 @@ class Inspection {
 
   void run() {
     for (const auto& group : plan_.groups) {
-      visit(group, [&](Subject& subject, const Body& body) {
-        memory_[subject.trial->id] = measure_memory(body, backend_);
-      });
+      visit(group, [&](Subject& subject, const Body& body) { look_at_memory(subject, body); });
     }
     for (const auto& group : plan_.groups) {
+      baseline_refusal_.clear();
       visit(group, [&](Subject& subject, const Body& body) { finish_audited(group, subject, body); });
     }
   }
@@ -39,13 +39,17 @@ class Inspection {
   void visit(const Group& group, Work&& work) {
     events_.write("heartbeat");
     Admission admission = admit(plan_, group, backend_);
-    for (const auto& away : admission.turned_away) finish(*away.trial, away.verdict, away.reason);
+    for (const auto& away : admission.turned_away) {
+      // What a body changed may be beyond undoing: the gate then shuts for all trials, and one did it.
+      auto reasons = first_looks_[away.trial->id].problems;
+      reasons.push_back(away.reason);
+      finish(*away.trial, away.verdict, joined(reasons));
+    }
     for (auto& subject : admission.subjects) {
       if (finished_.contains(subject.trial->id)) continue;
       events_.write("trial_started", {{"id", subject.trial->id}});
       try {
-        const auto numerics = numerics_scope(*subject.trial->precision);
-        const precision::IslandScope islands(subject.trial->islands);
+        const TrialScope scope(*subject.trial);
         work(subject, admission.body(subject, backend_));
       } catch (const std::exception& error) {
         finish(*subject.trial, MeasurementVerdict::kCrashed, error_text(error));
@@ -53,20 +57,39 @@ class Inspection {
     }
   }
 
+  // These are the first calls in this process, and some bodies change something only then.
+  void look_at_memory(const Subject& subject, const Body& body) {
+    FirstLook& look = first_looks_[subject.trial->id];
+    const Surroundings before = read_surroundings(body);
+    look.memory = measure_memory(body, backend_);
+    for (const auto& change : changes(before, read_surroundings(body)))
+      look.problems.push_back("the first calls change the body's surroundings: " + change);
+    if (!look.memory.problem.empty()) look.problems.push_back(look.memory.problem);
+  }
+
   void finish_audited(const Group& group, Subject& subject, const Body& body) {
     const cases::Case& definition = *body.definition;
-    const std::string reads = definition.facts(definition.shape(group.sizes)).reads;
-    const Audit audited = audit(body, reads, subject.trial->evidence.value("operators", Json::array()));
-    const Memory& memory = memory_.at(subject.trial->id);
-    Json audit_json = to_json(audited);
-    if (!memory.problem.empty()) audit_json["problems"].push_back(memory.problem);
+    const cases::Facts facts = definition.facts(definition.shape(group.sizes));
+    const FirstLook& look = first_looks_.at(subject.trial->id);
+    Audit audited = audit(body, facts, subject.trial->evidence, backend_);
+    audited.problems.insert(audited.problems.end(), look.problems.begin(), look.problems.end());
+    Json fields{{"memory", to_json(look.memory, definition.model)}, {"audit", to_json(audited)}};
+    if (body.precision->mode == precision::Mode::kAutocast)
+      fields["casts"] = to_json(measure_casts(body, backend_));
 
-    std::string reason;
-    for (const auto& problem : audit_json["problems"]) {
-      reason += (reason.empty() ? "" : "; ") + problem.get<std::string>();
-    }
+    std::vector<std::string> reasons = audited.problems;
+    if (!baseline_refusal_.empty()) reasons.insert(reasons.begin(), baseline_refusal_);
+    const std::string reason = joined(reasons);
+    if (body.precision->name == precision::baseline().name && !reason.empty())
+      baseline_refusal_ = "nothing stands beside its baseline " + subject.trial->id + ", which was refused";
     finish(*subject.trial, reason.empty() ? MeasurementVerdict::kMeasured : MeasurementVerdict::kRefused,
-           reason, {{"memory", to_json(memory)}, {"audit", std::move(audit_json)}});
+           reason, fields);
+  }
+
+  static std::string joined(const std::vector<std::string>& reasons) {
+    std::string text;
+    for (const auto& reason : reasons) text += (text.empty() ? "" : "; ") + reason;
+    return text;
   }
 
   // The first answer of a trial is its only one.
@@ -81,8 +104,13 @@ class Inspection {
   const Plan& plan_;
   backends::Backend& backend_;
   results::EventWriter& events_;
-  std::map<std::string, Memory> memory_;
+  struct FirstLook {
+    Memory memory;
+    std::vector<std::string> problems;
+  };
+  std::map<std::string, FirstLook> first_looks_;
   std::set<std::string> finished_;
+  std::string baseline_refusal_;  // of the group at hand; empty: it was not refused
 };
 
 }  // namespace

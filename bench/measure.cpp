@@ -9,11 +9,12 @@
 #include "bench/cell.h"
 #include "bench/conditions.h"
 #include "bench/error_text.h"
-#include "bench/numerics.h"
 #include "bench/output_check.h"
+#include "bench/output_watch.h"
+#include "bench/overhead.h"
 #include "bench/schedule.h"
-#include "cases/execute.h"
-#include "precision/region.h"
+#include "bench/surroundings.h"
+#include "bench/trial_scope.h"
 
 namespace ampgate::bench {
 namespace {
@@ -55,7 +56,10 @@ class GroupRun {
     admission_ = admit(plan_, group, backend_);
     for (const auto& away : admission_.turned_away) finish(away.trial->id, away.verdict, away.reason);
     runs_.clear();
-    for (auto& subject : admission_.subjects) runs_.push_back({&subject, admission_.body(subject, backend_)});
+    for (auto& subject : admission_.subjects) {
+      runs_.push_back({&subject, admission_.body(subject, backend_),
+                       OutputWatch(*admission_.definition, subject.trial->evidence)});
+    }
 
     for (auto& trial : runs_) guarded(trial, [&] { choose_length(trial); });
     const std::string key = group_key(group);
@@ -77,6 +81,7 @@ class GroupRun {
   struct TrialRun {
     Subject* subject;
     Body body;
+    OutputWatch watch;
     std::int64_t calls = 0;
     bool alive = true;
     Json sustained{};  // what a sustained run adds to the answer
@@ -95,8 +100,7 @@ class GroupRun {
     if (!trial.alive) return;
     events_.write("trial_started", {{"id", trial.id()}});
     try {
-      const auto numerics = numerics_scope(*trial.body.precision);
-      const precision::IslandScope islands(trial.subject->trial->islands);
+      const TrialScope scope(*trial.subject->trial);
       work();
     } catch (const std::exception& error) {
       trial.alive = false;
@@ -105,10 +109,14 @@ class GroupRun {
   }
 
   void choose_length(TrialRun& trial) {
-    run_calls(trial.body, 1);  // primitives, workspaces, pages
-    backend_.synchronize();
-    trial.calls = choose_calls(plan_.schedule.cell_time_ns, totals_.clock_ns,
-                               [&](std::int64_t calls) { return time_calls(trial.body, calls, timer_); });
+    {
+      const auto outputs = run_calls(trial.body, 1);  // primitives, workspaces, pages
+      backend_.synchronize();
+      if (!is_right(trial, trial.watch.begin(outputs))) return;
+    }
+    trial.calls = choose_calls(plan_.schedule.cell_time_ns, totals_.clock_ns, [&](std::int64_t calls) {
+      return time_calls(trial.body, calls, timer_, {}).time_ns;
+    });
     if (plan_.schedule.mode == Mode::kLatency) trial.calls = std::min(trial.calls, kMostLatencyCalls);
     if (plan_.schedule.mode == Mode::kCold) trial.calls = std::min(trial.calls, kMostColdCalls);
   }
@@ -118,7 +126,7 @@ class GroupRun {
     int left = plan_.schedule.blocks;
     int replacements = plan_.schedule.blocks;
     for (int block = plan_.schedule.first_block; left > 0; ++block) {
-      if (run_block(key, block) && replacements > 0) {
+      if (run_block(key, block, left == 1) && replacements > 0) {
         --replacements;
       } else {
         --left;
@@ -127,13 +135,13 @@ class GroupRun {
   }
 
   // True: a cell of it was disturbed.
-  bool run_block(const std::string& key, int block) {
+  bool run_block(const std::string& key, int block, bool last) {
     bool disturbed = false;
     int order = 0;
     for (const std::size_t next :
          block_order(plan_.schedule.order_seed, key, plan_.process, block, runs_.size())) {
       auto& trial = runs_[next];
-      guarded(trial, [&] { disturbed = !run_one_cell(trial, block, order).empty() || disturbed; });
+      guarded(trial, [&] { disturbed = !run_one_cell(trial, block, order, last).empty() || disturbed; });
       ++order;
     }
     return disturbed;
@@ -151,7 +159,7 @@ class GroupRun {
       for (int block = plan_.schedule.first_block;
            trial.alive && Clock::now() - begin < std::chrono::nanoseconds(plan_.schedule.sustained_time_ns);
            ++block) {
-        guarded(trial, [&] { run_one_cell(trial, block, order); });
+        guarded(trial, [&] { run_one_cell(trial, block, order, false); });
         calls += trial.calls + lead_in_calls(trial.calls);
       }
       const auto energy_after = backend_.telemetry().energy_j;
@@ -162,8 +170,9 @@ class GroupRun {
     }
   }
 
-  // Why the cell was disturbed; empty: nothing is known against it.
-  std::string run_one_cell(TrialRun& trial, int block, int order) {
+  // Why the cell was disturbed; empty: nothing is known against it. The outputs of a `last` cell are looked
+  // at in any case.
+  std::string run_one_cell(TrialRun& trial, int block, int order, bool last) {
     const Mode mode = plan_.schedule.mode;
     const CellPlan plan{trial.calls, mode == Mode::kLatency || mode == Mode::kCold, flush_.get()};
     watch_.begin();
@@ -182,28 +191,46 @@ class GroupRun {
     if (!cell.call_times_ns.empty()) sample["call_times_ns"] = cell.call_times_ns;
     if (mode == Mode::kSustained) sample["device"] = watch_.device();
     events_.write("sample", sample);
+    is_right(trial, trial.watch.look(cell, last));
     return disturbance;
   }
 
   void check(TrialRun& trial) {
-    const Json& evidence = trial.subject->trial->evidence;
-    std::string changed;
-    {
-      const auto outputs =
-          cases::execute(*trial.body.definition, *trial.body.state, *trial.body.precision, trial.body.device);
-      changed = changed_output(*trial.body.definition, outputs, evidence);
+    const Body& body = trial.body;
+    const auto batches = check_batches(plan_.schedule.order_seed, trial.id(), plan_.process, trial.calls);
+    for (const std::int64_t calls : batches) {
+      if (!is_right(trial, trial.watch.look(run_calls(body, calls)))) return;
     }
-    if (const auto name = changed_tensor(trial.subject->state, trial.subject->digests);
-        changed.empty() && !name.empty()) {
-      changed = "tensor '" + name + "' was written by the timed calls";
+    if (const auto name = changed_tensor(trial.subject->state, trial.subject->digests); !name.empty()) {
+      finish(trial.id(), MeasurementVerdict::kOutputChanged, written_text(name), answer_fields(trial));
+    } else if (auto reason = unlike_validation(body, trial.subject->trial->evidence, plan_.schedule.mode);
+               !reason.empty()) {
+      finish(trial.id(), MeasurementVerdict::kRefused, "after the timed calls, " + reason);
+    } else {
+      Json fields = answer_fields(trial);
+      fields["overhead"] = to_json(measure_overhead(body, trial.calls, timer_));
+      finish(trial.id(), MeasurementVerdict::kMeasured, "", fields);
     }
-    finish(trial.id(), changed.empty() ? MeasurementVerdict::kMeasured : MeasurementVerdict::kOutputChanged,
-           changed, answer_fields(trial));
+  }
+
+  // Where something is wrong, it is the trial's answer.
+  bool is_right(TrialRun& trial, const std::string& problem) {
+    if (problem.empty()) return true;
+    trial.alive = false;
+    const auto written = changed_tensor(trial.subject->state, trial.subject->digests);
+    finish(trial.id(), MeasurementVerdict::kOutputChanged,
+           written.empty() ? problem : written_text(written) + ": " + problem, answer_fields(trial));
+    return false;
+  }
+
+  static std::string written_text(const std::string& tensor) {
+    return "tensor '" + tensor + "' was written by the timed calls";
   }
 
   static Json answer_fields(const TrialRun& trial) {
-    const Json& evidence = trial.subject->trial->evidence;
-    Json fields{{"calls_per_cell", trial.calls}, {"output_check", to_string(check_method(evidence))}};
+    Json fields{{"output_check", to_string(check_method(trial.subject->trial->evidence))},
+                {"cells_checked", trial.watch.cells()}};
+    if (trial.calls > 0) fields["calls_per_cell"] = trial.calls;
     if (!trial.sustained.is_null()) fields.update(trial.sustained);
     return fields;
   }

@@ -1,24 +1,18 @@
 #include "bench/memory.h"
 
-#include <unistd.h>
+#include <ATen/core/Tensor.h>
 
-#include <algorithm>
-#include <fstream>
-#include <limits>
+#include <numeric>
+#include <set>
+
+#include "bench/peak.h"
 
 namespace ampgate::bench {
 namespace {
 
-constexpr int kWarmUpCalls = 2;
-constexpr int kMeasuredCalls = 3;
+using results::Json;
 
-std::int64_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::int64_t total = 0;
-  std::int64_t resident = 0;
-  statm >> total >> resident;
-  return resident * sysconf(_SC_PAGESIZE);
-}
+constexpr int kWarmUpCalls = 2;
 
 backends::MemoryUse metered(const Body& body, int calls, backends::Backend& backend,
                             backends::MemoryMeter& meter) {
@@ -26,6 +20,43 @@ backends::MemoryUse metered(const Body& body, int calls, backends::Backend& back
   run_calls(body, calls);
   backend.synchronize();
   return meter.end();
+}
+
+std::int64_t bytes_of(const cases::State& state, cases::Role role) {
+  std::int64_t bytes = 0;
+  for (const auto& entry : state.tensors) {
+    if (entry.role == role) bytes += static_cast<std::int64_t>(entry.tensor.nbytes());
+  }
+  return bytes;
+}
+
+// Outputs that share memory count once, and not at all where it is the trial's own.
+std::int64_t least_bytes(const cases::Outputs& outputs, const cases::State& state) {
+  std::set<const void*> seen;
+  for (const auto& entry : state.tensors) seen.insert(entry.tensor.storage().data());
+  std::int64_t bytes = 0;
+  for (const auto& output : outputs) {
+    if (seen.insert(output.storage().data()).second) bytes += static_cast<std::int64_t>(output.nbytes());
+  }
+  return bytes;
+}
+
+std::string problem_of(const Growth& growth) {
+  const std::string over = " (seen over " + std::to_string(growth.calls) + " calls)";
+  if (growth.allocator_leaks) {
+    return "every call keeps about " + std::to_string(growth.allocator_bytes_per_call()) +
+           " bytes of LibTorch's allocator after its outputs are released: a leak of tensors" + over;
+  }
+  if (growth.malloc_leaks) {
+    return "every call keeps about " + std::to_string(growth.malloc_bytes_per_call()) +
+           " bytes of malloc that LibTorch's allocator was not asked for: a leak" + over;
+  }
+  if (growth.resident_leaks) {
+    return "every call makes the resident set grow by about " +
+           std::to_string(growth.resident_bytes_per_call()) +
+           " bytes that no allocator was asked for: a leak, of mapped memory maybe" + over;
+  }
+  return "";
 }
 
 }  // namespace
@@ -37,25 +68,34 @@ Memory measure_memory(const Body& body, backends::Backend& backend) {
   memory.retained_bytes = metered(body, kWarmUpCalls, backend, *meter).retained_bytes;
   memory.resident_growth_bytes = resident_bytes() - resident_before;
 
-  std::int64_t least_kept = std::numeric_limits<std::int64_t>::max();
-  for (int i = 0; i < kMeasuredCalls; ++i) {
-    const auto use = metered(body, 1, backend, *meter);
-    memory.peak_bytes = use.peak_bytes;
-    memory.allocations = use.allocations;
-    least_kept = std::min(least_kept, use.retained_bytes);
-  }
-  if (least_kept > 0) {
-    memory.problem =
-        "every call keeps at least " + std::to_string(least_kept) + " bytes after its outputs are released";
-  }
+  const auto use = metered(body, 1, backend, *meter);
+  memory.peak_bytes = use.peak_bytes;
+  memory.allocations = use.allocations;
+  memory.input_bytes = bytes_of(*body.state, cases::Role::kInput);
+  memory.weight_bytes = bytes_of(*body.state, cases::Role::kWeight);
+  memory.output_bytes = least_bytes(run_calls(body, 1), *body.state);
+  memory.peak = peak_parts(body, backend);
+  memory.growth = measure_growth(body, backend);
+  memory.problem = problem_of(memory.growth);
   return memory;
 }
 
-results::Json to_json(const Memory& memory) {
+Json to_json(const Memory& memory, bool model) {
+  Json parts{{"bytes", memory.peak.bytes},
+             {"outputs", memory.peak.outputs},
+             {"casts", memory.peak.casts},
+             {model ? "activations" : "intermediates", memory.peak.intermediates},
+             {"workspaces", memory.peak.workspaces}};
   return {{"peak_bytes", memory.peak_bytes},
           {"allocations", memory.allocations},
           {"retained_bytes", memory.retained_bytes},
-          {"resident_growth_bytes", memory.resident_growth_bytes}};
+          {"resident_growth_bytes", memory.resident_growth_bytes},
+          {"least_bytes", memory.output_bytes},
+          {"input_bytes", memory.input_bytes},
+          {"weight_bytes", memory.weight_bytes},
+          {"peak_parts_bytes", std::move(parts)},
+          {"growth", to_json(memory.growth)},
+          {"absent", {{"optimizer_bytes", "inference has no optimizer"}}}};
 }
 
 }  // namespace ampgate::bench

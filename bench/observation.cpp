@@ -29,16 +29,19 @@ Json observe_group(const Plan& plan, const backends::Backend& backend, const cas
           {"weights", std::move(weights)}};
 }
 
-Json observe_trial(Json group, const precision::Precision& precision, Mode mode) {
-  group["precision"] = precision.name;
-  const auto scope = numerics_scope(precision);
+Json observed_settings(Mode mode) {
   Json settings = backends::fields_json(backends::read_settings());
   if (mode == Mode::kDefaultMalloc) {
-    // The variant that differs in just these, which decide times and no result.
     for (const auto* name : {"mmap_threshold_bytes", "trim_threshold_bytes", "transparent_huge_pages"})
       settings.erase(name);
   }
-  group["settings"] = std::move(settings);
+  return settings;
+}
+
+Json observe_trial(Json group, const precision::Precision& precision, Mode mode) {
+  group["precision"] = precision.name;
+  const auto scope = numerics_scope(precision);
+  group["settings"] = observed_settings(mode);
   return group;
 }
 

@@ -14,6 +14,10 @@ results::Json observe_group(const Plan& plan, const backends::Backend& backend, 
                             const cases::Shape& shape, const cases::State& original,
                             const std::vector<std::string>& digests);
 
+// Settings as they are now that decide a result; in the mode `default-malloc` without those of the allocator,
+// which decide times alone.
+results::Json observed_settings(Mode mode);
+
 // The same with the trial's precision, and the settings as they are within its numerics scope: all of those
 // that must be the validation's in this mode.
 results::Json observe_trial(results::Json group, const precision::Precision& precision, Mode mode);

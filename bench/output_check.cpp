@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "backends/difference.h"
 #include "backends/digest.h"
 #include "cases/checks.h"
 
@@ -28,6 +29,29 @@ std::string outside_bounds(const std::string& name, const at::Tensor& output, co
       return "output '" + name + "' is " + text(value) + " at position " + std::to_string(positions[i]) +
              ", validated from " + low.at(i).dump() + " to " + high.at(i).dump();
     }
+  }
+  return "";
+}
+
+std::string strayed(const std::string& name, const at::Tensor& now, const at::Tensor& before,
+                    const Json& check) {
+  if (now.sizes() != before.sizes() || now.scalar_type() != before.scalar_type())
+    return "output '" + name + "' has another type or other sizes than at first";
+  const double largest = results::number_from(check.at("max_difference"));
+  const double rms = results::number_from(check.at("rms_difference"));
+  const auto found = backends::difference(now, before, largest);
+  if (found.masks > 0) {
+    return "output '" + name + "' has other NaN or infinities than at first, " + std::to_string(found.masks) +
+           " of them, the first at position " + std::to_string(found.mask_at);
+  }
+  if (found.largest > largest) {
+    return "output '" + name + "' differs by " + text(found.largest) +
+           " from that of the first call at position " + std::to_string(found.largest_at) +
+           ", two right ones by " + text(largest) + " at most";
+  }
+  if (found.rms > rms) {
+    return "output '" + name + "' differs from that of the first call by " + text(found.rms) +
+           " in the root mean square, two right ones by " + text(rms) + " at most";
   }
   return "";
 }
@@ -64,6 +88,8 @@ std::string missing_check(const cases::Case& definition, const Json& evidence) {
     } else {
       const Json* check = check_of(evidence, name);
       if (check == nullptr || check->at("positions").empty()) return "/checks of output '" + name + "'";
+      for (const char* limit : {"max_difference", "rms_difference"})
+        if (!check->contains(limit)) return "/checks of output '" + name + "'/" + limit;
     }
   }
   return "";
@@ -85,6 +111,17 @@ std::string changed_output(const cases::Case& definition, const cases::Outputs& 
                !problem.empty()) {
       return problem;
     }
+  }
+  return "";
+}
+
+std::string strayed_output(const cases::Case& definition, const cases::Outputs& outputs,
+                           const cases::Outputs& before, const Json& evidence) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = definition.outputs[i];
+    if (is_unchecked(evidence, name)) continue;
+    if (auto problem = strayed(name, outputs[i], before[i], *check_of(evidence, name)); !problem.empty())
+      return problem;
   }
   return "";
 }

@@ -25,6 +25,13 @@ std::string missing_check(const cases::Case& definition, const results::Json& ev
 std::string changed_output(const cases::Case& definition, const cases::Outputs& outputs,
                            const results::Json& evidence);
 
+// The whole of each output against that of an earlier call of the same process, which `changed_output` found
+// right: empty when masks of NaN and infinities are the same and no difference, nor their root mean square,
+// is above what the evidence allows two right outputs. For the method kBounds: `changed_output` sees but a
+// sample of the positions there.
+std::string strayed_output(const cases::Case& definition, const cases::Outputs& outputs,
+                           const cases::Outputs& before, const results::Json& evidence);
+
 // Digests of the tensors of a state, in their order.
 std::vector<std::string> state_digests(const cases::State& state);
 

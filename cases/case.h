@@ -73,7 +73,11 @@ struct Facts {
       elements_read{};  // tensors that a run reads only in part (embedding): elements read
   std::vector<IndependentAxis> independent{};  // where there is a batch axis, it is the first
   std::string domain = "finite inputs";        // for which inputs the bound holds, in words
-  std::string reads{};  // reads of device values that the algorithm needs, in words; empty: none
+  // What the algorithm needs of a run beside its operators' work, in words; empty: nothing of the kind. What
+  // is not said here is refused before anything is timed.
+  std::string reads{};  // values of tensors that the host reads
+  std::string makes{};  // tensors that the run fills or copies itself: `zeros`, `clone`, `contiguous`
+  std::string draws{};  // random numbers
 };
 
 struct SuiteShapes {

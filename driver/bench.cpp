@@ -83,7 +83,7 @@ results::ExitCode bench(const Options& options) {
     throw UsageError("bench measures on the one device of its evidence", "leave --device all out");
   plan.device = device.front().name;
   plan.observed_device = observe(usable_device(ask_devices(folder), plan.device));
-  plan.phases = {"ceilings", "bench", "inspect"};
+  plan.phases = {"inspect", "ceilings", "bench"};
   plan.schedule = make_schedule(options, plan.suite, plan.rules);
   plan.evidence_source = {
       {"path", options.evidence}, {"digest", record.at("digest")}, {"id", record.at("id")}};

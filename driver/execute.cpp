@@ -106,9 +106,9 @@ void execute(Context& context) {
   const Estimate& expected = context.estimate;
   const Phase phases[] = {{"validate", expected.validate_s},
                           {"repeat", expected.repeat_s},
+                          {"inspect", expected.inspect_s},
                           {"ceilings", expected.ceilings_s},
-                          {"bench", expected.bench_s},
-                          {"inspect", expected.inspect_s}};
+                          {"bench", expected.bench_s}};
   double later_s = expected.total_s();
   const auto wanted = context.data().header.at("plan").at("phases").get<std::vector<std::string>>();
   for (const auto& phase : phases) {

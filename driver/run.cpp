@@ -43,7 +43,7 @@ RunPlan make_plan(const Options& options, const WorkerFolder& folder, const Devi
     plan.own_shapes = to_json(shapes);
   }
   plan.phases = {"validate", "repeat"};
-  if (measures) plan.phases.insert(plan.phases.end(), {"ceilings", "bench", "inspect"});
+  if (measures) plan.phases.insert(plan.phases.end(), {"inspect", "ceilings", "bench"});
   plan.schedule = make_schedule(options, plan.suite, plan.rules);
   check_budget(plan);
   return plan;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "driver/plan.h"
-#include "driver/table.h"
+#include "driver/words.h"
 #include "driver/worker.h"
 #include "results/error.h"
 

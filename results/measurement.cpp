@@ -93,8 +93,13 @@ void add_ratios(Json& result, const RunData& run, const std::string& id, double 
   }
 }
 
+// The answer of the inspecting process; empty when there is none.
+Json inspection(const RunData& run, const std::string& id) {
+  return run.inspect.is_object() ? run.inspect.value(id, Json::object()) : Json::object();
+}
+
 void add_inspection(Json& result, const RunData& run, const std::string& id) {
-  const Json found = run.inspect.is_object() ? run.inspect.value(id, Json::object()) : Json::object();
+  const Json found = inspection(run, id);
   const std::string why = found.value("reason", "");
   for (const auto* key : {"memory", "audit"}) {
     if (found.contains(key)) {
@@ -123,6 +128,16 @@ void add_disturbance(Json& result, const Disturbance& disturbance) {
   if (disturbance.blocks == 0) return;
   result["disturbed"] = {
       {"blocks", disturbance.blocks}, {"left_out", disturbance.left_out}, {"example", disturbance.example}};
+}
+
+std::int64_t cells_checked(const RunData& run, const std::string& id, const std::string& mode) {
+  std::int64_t cells = 0;
+  for (const auto& process : run.bench) {
+    if (mode_of(process) != mode) continue;
+    const auto answer = process.at("trials").find(id);
+    if (answer != process.at("trials").end()) cells += answer->value("cells_checked", std::int64_t{0});
+  }
+  return cells;
 }
 
 // Why the numbers of a trial say less than was planned; empty when they do not.
@@ -196,6 +211,7 @@ Json measured_in(const RunData& run, const std::string& id, const Rules& rules, 
   Json result{{"verdict", verdict.at("verdict")}, {"reason", verdict.value("reason", "")}};
   const auto rows = rows_of(run, id, mode);
   if (!carries_numbers(measurement_verdict_from(verdict.at("verdict").get<std::string>())) || rows.empty()) {
+    if (verdict.contains("audit")) result["audit"] = verdict.at("audit");
     add_rows(result, rows);  // what was measured until then; no number is made of it
     return result;
   }
@@ -212,7 +228,10 @@ Json measured_in(const RunData& run, const std::string& id, const Rules& rules, 
   result["time_ns"] = to_json(time, "median", level);
   if (Json notes = order_notes(time); !notes.empty()) result["notes"] = std::move(notes);
   if (verdict.contains("calls_per_cell")) result["time_ns"]["calls_per_cell"] = verdict.at("calls_per_cell");
-  if (verdict.contains("output_check")) result["output_check"] = verdict.at("output_check");
+  if (verdict.contains("output_check")) {
+    result["output_check"] = verdict.at("output_check");
+    result["cells_checked"] = cells_checked(run, id, mode);
+  }
   result["absent"] = Json::object();
   if (mode == kWarm) make(result, MeasurementVerdict::kAmbiguous, stopped_by(result, run, id, rules));
   if (mode == "latency") result["latency"] = to_json(latency(call_times(rows), level), level);
@@ -238,6 +257,9 @@ int looks(const RunData& run) {
 }
 
 Json measurement_verdict(const RunData& run, const std::string& id, const std::string& mode) {
+  // What the inspection refuses is not measured; that it crashed says nothing about the plain calls.
+  if (Json inspected = inspection(run, id); mode == kWarm && inspected.value("verdict", "") == "refused")
+    return inspected;
   Json found;
   for (const auto& process : run.bench) {
     if (mode_of(process) != mode) continue;

@@ -1,6 +1,10 @@
 #include "validate/evidence.h"
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <set>
@@ -9,6 +13,7 @@
 #include "backends/digest.h"
 #include "backends/to_json.h"
 #include "cases/checks.h"
+#include "precision/formats.h"
 #include "validate/compare.h"
 #include "validate/elements.h"
 
@@ -16,6 +21,8 @@ namespace ampgate::validate {
 namespace {
 
 using results::Json;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<std::int64_t> seeded_positions(std::int64_t elements, std::int64_t count, std::uint64_t seed) {
   std::vector<std::int64_t> positions;
@@ -42,6 +49,30 @@ Limits exact_limits(const at::Tensor& oracle, const std::vector<std::int64_t>& p
     result.low.push_back(values.const_data_ptr<double>()[position]);
   result.high = result.low;
   return result;
+}
+
+// What two right outputs may differ by: at each element RN(y + E) - RN(y - E) is at most 2 E and a unit in
+// the last place. A part says less about the rest, which gets twice as much.
+struct Allowance {
+  double largest;
+  double rms;
+};
+
+Allowance allowance(const at::Tensor& oracle, const Bound& bound, c10::ScalarType type, bool hard,
+                    bool whole) {
+  if (!oracle.is_floating_point()) return {0.0, 0.0};
+  const precision::Format& format = precision::format_of(type);
+  const double ulp = 2.0 * format.unit_roundoff();
+  const at::Tensor error = hard ? bound.hard : bound.error;
+  // Where the oracle is not finite masks decide; an E that is NaN allows everything.
+  const at::Tensor width =
+      at::nan_to_num(2.0 * error + (oracle.abs() + error) * ulp + format.smallest_subnormal(), kInfinity,
+                     kInfinity)
+          .masked_fill(at::isfinite(oracle).logical_not(), 0.0);
+  double rms = std::sqrt(width.square().mean().item<double>());
+  if (bound.rms_limit > 0.0) rms = std::min(rms, 2.0 * bound.rms_limit);
+  const double factor = whole ? 1.0 : 2.0;
+  return {factor * width.max().item<double>(), factor * rms};
 }
 
 Json numbers(const std::vector<double>& values) {
@@ -71,10 +102,13 @@ Json output_check(const std::string& name, const at::Tensor& oracle, const Bound
   for (auto& position : positions) {
     position = index_of(sample.whole_position(position_of(position, oracle.sizes())), output.sizes());
   }
+  const Allowance allowed = allowance(oracle, bound, output.scalar_type(), hard, sample.whole());
   Json check{{"output", name},
              {"positions", positions},
              {"low", numbers(checked.low)},
-             {"high", numbers(checked.high)}};
+             {"high", numbers(checked.high)},
+             {"max_difference", results::number(allowed.largest)},
+             {"rms_difference", results::number(allowed.rms)}};
   // An output of another size was refused, and has no such positions.
   const auto beyond = [&](std::int64_t position) { return position >= output.numel(); };
   if (std::none_of(positions.begin(), positions.end(), beyond)) {

@@ -15,7 +15,8 @@ namespace ampgate::validate {
 results::Json input_digests(const cases::State& original);
 
 // RN(y - E), RN(y + E) and the output itself at seeded positions of one output; `count` positions, or all
-// when there are no more. `oracle` and `bound` are those of the sample; the positions count in the whole
+// when there are no more. For the whole of it, what two right outputs may differ by: at most, and in the root
+// mean square. `oracle` and `bound` are those of the sample; the positions count in the whole
 // output.
 results::Json output_check(const std::string& name, const at::Tensor& oracle, const Bound& bound,
                            const at::Tensor& output, const Sample& sample, std::int64_t count,

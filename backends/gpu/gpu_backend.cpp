@@ -63,6 +63,10 @@ class GpuBackend final : public Backend {
   Telemetry telemetry() override { return gpu_telemetry(info_); }
   Peaks peaks() const override { return gpu_peaks(info_); }
 
+  std::string capture_problem(const std::function<void()>& body) override {
+    return gpu_capture_problem(index_, body);
+  }
+
   std::string digest(const at::Tensor& tensor) override {
     const at::Tensor dense = in_logical_order(tensor).to(device());
     const at::Tensor lanes = at::empty({2}, dense.options().dtype(c10::kLong));

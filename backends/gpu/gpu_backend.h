@@ -23,6 +23,10 @@ std::unique_ptr<Timer> gpu_timer(c10::DeviceIndex index);
 // allocator's peak: one meter at a time.
 std::unique_ptr<MemoryMeter> gpu_memory_meter(c10::DeviceIndex index);
 
+// Runs `body` on a stream of its own, once to warm up and once while the stream is recorded, and throws the
+// recording away. Empty when that worked, else the first thing that a recorded stream may not do.
+std::string gpu_capture_problem(c10::DeviceIndex index, const std::function<void()>& body);
+
 Identity gpu_identity(c10::DeviceIndex index);
 
 // On the current stream, in a buffer that LibTorch's caching allocator does not know.

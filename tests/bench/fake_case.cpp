@@ -40,6 +40,9 @@ cases::Outputs run(cases::State& state) {
     case Fault::kReadValue:
       output.view(-1)[0].item();
       break;
+    case Fault::kAct:
+      now.act(output);
+      break;
   }
   return {output};
 }
@@ -53,19 +56,19 @@ const cases::Registration registration{{
       return {{{"x", fill.normal("x", {shape["n"]})}}};
     },
     .run = run,
-    .facts = [](const cases::Shape&) -> cases::Facts { return {}; },
+    .facts = [](const cases::Shape&) -> cases::Facts { return behaviour().facts; },
 }};
 
 // What phase 1 would have left behind for a run of this process.
 Json evidence_of(const Plan& plan, const cases::Shape& shape, const cases::State& original,
-                 const precision::Precision& precision, const backends::Backend& backend) {
+                 const precision::Precision& precision, backends::Backend& backend) {
   Json evidence =
       observe_trial(observe_group(plan, backend, fake_case(), shape, original, state_digests(original)),
                     precision, Mode::kWarm);
   auto prepared = cases::prepare(original, precision, backend.device());
   const Body body{&fake_case(), &prepared, &precision, backend.device().type()};
   const auto numerics = numerics_scope(precision);
-  evidence["operators"] = cases::to_json(audit(body, "", Json::array()).operators);
+  evidence["operators"] = cases::to_json(audit(body, {}, evidence, backend).operators);
   evidence["repeatable"] = true;
   evidence["outputs"]["out"] =
       backends::digest(cases::execute(fake_case(), prepared, precision, backend.device().type())[0]);
@@ -81,7 +84,7 @@ Behaviour& behaviour() {
 
 const cases::Case& fake_case() { return cases::registry().at("fake"); }
 
-Plan fake_plan(Phase phase, const std::vector<std::string>& precisions, const backends::Backend& backend) {
+Plan fake_plan(Phase phase, const std::vector<std::string>& precisions, backends::Backend& backend) {
   Plan plan;
   plan.phase = phase;
   plan.seed = 1;

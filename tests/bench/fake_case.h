@@ -14,7 +14,7 @@
 
 namespace ampgate::bench::testing {
 
-enum class Fault { kNone, kThrow, kWrongOutput, kWriteInput, kKeepMemory, kReadValue };
+enum class Fault { kNone, kThrow, kWrongOutput, kWriteInput, kKeepMemory, kReadValue, kAct };
 
 struct Behaviour {
   Fault fault = Fault::kNone;
@@ -22,6 +22,8 @@ struct Behaviour {
   long from_call = 0;                  // counted over the calls with that type
   long calls = 0;                      // with that type
   std::vector<at::Tensor> kept{};
+  std::function<void(at::Tensor& output)> act{};  // with kAct: what the body does beside its operator
+  cases::Facts facts{};
 };
 
 // Of the case "fake", as the running test set it.
@@ -31,7 +33,7 @@ const cases::Case& fake_case();
 
 // A plan for "fake" in these precisions, each with the verdict `pass` and evidence that fits this process.
 // Restores the behaviour's count. The caller holds an at::NoGradGuard, as the worker does.
-Plan fake_plan(Phase phase, const std::vector<std::string>& precisions, const backends::Backend& backend);
+Plan fake_plan(Phase phase, const std::vector<std::string>& precisions, backends::Backend& backend);
 
 // The events that `work` writes, in their order.
 std::vector<results::Json> events_of(const std::function<void(results::EventWriter&)>& work);

@@ -1,9 +1,12 @@
 #include "bench/measure.h"
 
+#include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/record_function.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cmath>
 #include <map>
 
 #include "bench/schedule.h"
@@ -92,11 +95,112 @@ TEST_F(MeasureTest, ACaseThatTurnsWrongIsFound) {
   EXPECT_EQ(answer(events, "fake/1000/fp32").at("verdict"), "measured");
 }
 
+// One position of the output, and what the whole of it may differ by.
+constexpr double kAnything = 1e9;
+Json checks(double largest, double rms) {
+  return {{{"output", "out"},
+           {"positions", {3}},
+           {"low", {-100.0}},
+           {"high", {100.0}},
+           {"max_difference", largest},
+           {"rms_difference", rms}}};
+}
+
+TEST_F(MeasureTest, TheOutputsOfTimedCallsAreLookedAt) {
+  const auto events = run(plan({"fp32", "cast-bf16"}));
+  for (const char* id : {"fake/1000/fp32", "fake/1000/cast-bf16"}) {
+    EXPECT_GE(answer(events, id).at("cells_checked"), 1) << "of the last cell at least";
+    EXPECT_LE(answer(events, id).at("cells_checked"), 3);
+  }
+}
+
+TEST_F(MeasureTest, ACallThatIsWrongUnderLoadAloneIsFound) {
+  using Clock = std::chrono::steady_clock;
+  const auto prepared = plan({"fp32"});
+  Clock::time_point last_call{};
+  behaviour().fault = Fault::kAct;
+  // Right at rest: alone, and for the first call after a pause.
+  behaviour().act = [&](at::Tensor& output) {
+    if (Clock::now() - last_call < std::chrono::milliseconds(1)) output.view(-1)[3].add_(1.0);
+    last_call = Clock::now();
+  };
+  EXPECT_EQ(answer(run(prepared), "fake/1000/fp32").at("verdict"), "output-changed");
+}
+
+TEST_F(MeasureTest, ACallThatIsWrongOnlyWithinABatchIsFound) {
+  const auto prepared = plan({"fp32"});
+  for (const long period : {2L, 3L}) {
+    behaviour() = {.fault = Fault::kAct, .act = [period](at::Tensor& output) {
+                     if (behaviour().calls % period != 1) output.view(-1)[3].add_(1.0);
+                   }};
+    EXPECT_EQ(answer(run(prepared), "fake/1000/fp32").at("verdict"), "output-changed") << period;
+  }
+}
+
+TEST_F(MeasureTest, WithoutADigestTheWholeOutputIsCompared) {
+  auto prepared = plan({"fp32"});
+  auto& evidence = prepared.groups[0].trials[0].evidence;
+  evidence["repeatable"] = false;
+  evidence["checks"] = checks(1e-3, 1e-3);
+  EXPECT_EQ(answer(run(prepared), "fake/1000/fp32").at("verdict"), "measured");
+
+  const auto reason_of = [&](Fault fault, std::function<void(at::Tensor&)> act) {
+    behaviour() = {.fault = fault, .from_call = 20, .act = std::move(act)};
+    const auto event = answer(run(prepared), "fake/1000/fp32");
+    EXPECT_EQ(event.at("verdict"), "output-changed") << event;
+    return event.at("reason").get<std::string>();
+  };
+  EXPECT_NE(reason_of(Fault::kAct, [](at::Tensor& output) { output[777].add_(0.01); })
+                .find("from that of the first call at position 777"),
+            std::string::npos);
+  EXPECT_NE(reason_of(Fault::kAct, [](at::Tensor& output) { output[999].fill_(NAN); })
+                .find("has other NaN or infinities than at first, 1 of them, the first at position 999"),
+            std::string::npos);
+
+  evidence["checks"] = checks(kAnything, 1e-3);
+  EXPECT_NE(reason_of(Fault::kAct, [](at::Tensor& output) { output.add_(0.01); }).find("root mean square"),
+            std::string::npos);
+  EXPECT_EQ(reason_of(Fault::kWriteInput, {}).rfind("tensor 'x' was written by the timed calls", 0), 0U);
+}
+
+TEST_F(MeasureTest, EvidenceWithoutAllowancesIsRefused) {
+  auto prepared = plan({"fp32"});
+  auto& evidence = prepared.groups[0].trials[0].evidence;
+  evidence["repeatable"] = false;
+  evidence["checks"] = checks(1.0, 1.0);
+  evidence["checks"][0].erase("rms_difference");
+  const auto event = answer(run(prepared), "fake/1000/fp32");
+  EXPECT_EQ(event.at("verdict"), "refused");
+  EXPECT_EQ(event.at("reason").get<std::string>().rfind("/checks of output 'out'/rms_difference", 0), 0U);
+}
+
+TEST_F(MeasureTest, AnOutputThatIsWrongAtOnceIsNotTimed) {
+  const auto prepared = plan({"fp32"});
+  behaviour() = {.fault = Fault::kWrongOutput};
+  const auto events = run(prepared);
+  EXPECT_TRUE(named(events, "sample").empty());
+  EXPECT_EQ(answer(events, "fake/1000/fp32").at("reason").get<std::string>().rfind("before anything", 0), 0U);
+}
+
+TEST_F(MeasureTest, SettingsThatTheTimedCallsLeaveAreRefused) {
+  backends::apply({.threads = 2});
+  const auto prepared = plan({"fp32", "cast-fp16"});
+  behaviour() = {.fault = Fault::kAct, .type = at::kHalf, .from_call = 20, .act = [](at::Tensor&) {
+                   at::set_num_threads(1);
+                 }};
+  const auto events = run(prepared);
+  EXPECT_EQ(answer(events, "fake/1000/fp32").at("verdict"), "measured");
+  const auto changed = answer(events, "fake/1000/cast-fp16");
+  EXPECT_EQ(changed.at("verdict"), "refused");
+  EXPECT_EQ(changed.at("reason"), "after the timed calls, /settings/threads is 1, validated was 2");
+  backends::apply({.threads = 1});
+}
+
 TEST_F(MeasureTest, ACaseThatTurnsWrongIsFoundByBounds) {
   auto prepared = plan({"fp32"});
   auto& evidence = prepared.groups[0].trials[0].evidence;
   evidence["repeatable"] = false;
-  evidence["checks"] = {{{"output", "out"}, {"positions", {3}}, {"low", {-100.0}}, {"high", {100.0}}}};
+  evidence["checks"] = checks(kAnything, kAnything);
   auto events = run(prepared);
   EXPECT_EQ(answer(events, "fake/1000/fp32").at("verdict"), "measured");
   EXPECT_EQ(answer(events, "fake/1000/fp32").at("output_check"), "bounds");
@@ -110,7 +214,7 @@ TEST_F(MeasureTest, ACaseThatWritesItsInputIsFound) {
   auto bounds_only = plan({"fp32"});
   auto& evidence = bounds_only.groups[0].trials[0].evidence;
   evidence["repeatable"] = false;
-  evidence["checks"] = {{{"output", "out"}, {"positions", {3}}, {"low", {-100.0}}, {"high", {100.0}}}};
+  evidence["checks"] = checks(kAnything, kAnything);
   behaviour() = {.fault = Fault::kWriteInput};
   const auto events = run(bounds_only);
   EXPECT_EQ(answer(events, "fake/1000/fp32").at("verdict"), "output-changed");
