@@ -14,5 +14,6 @@ results::ExitCode list(const Options& options);
 results::ExitCode devices(const Options& options);
 results::ExitCode reproduce(const Options& options);
 results::ExitCode selftest(const Options& options);
+results::ExitCode compare(const Options& options);
 
 }  // namespace ampgate::driver

@@ -30,6 +30,8 @@ ExitCode start(const driver::Options& options) {
       return driver::reproduce(options);
     case driver::Command::kSelfTest:
       return driver::selftest(options);
+    case driver::Command::kCompare:
+      return driver::compare(options);
   }
   return ExitCode::kUsage;
 }

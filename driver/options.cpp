@@ -15,13 +15,14 @@ namespace ampgate::driver {
 namespace {
 
 const std::map<std::string, Command> kCommands{
-    {"run", Command::kRun},          {"validate", Command::kValidate}, {"bench", Command::kBench},
-    {"list", Command::kList},        {"devices", Command::kDevices},   {"reproduce", Command::kReproduce},
-    {"selftest", Command::kSelfTest}};
+    {"run", Command::kRun},           {"validate", Command::kValidate}, {"bench", Command::kBench},
+    {"list", Command::kList},         {"devices", Command::kDevices},   {"reproduce", Command::kReproduce},
+    {"selftest", Command::kSelfTest}, {"compare", Command::kCompare}};
 
 constexpr auto kFooter =
     "Exit codes: 0 every required trial opened the gate and was measured; 1 one did not, or none was judged; "
     "2 bad usage, or a file that cannot be trusted; 3 the environment cannot (device, worker, archive); "
+    "compare: 1 a verdict got worse, 4 slower, 5 refused, ambiguous or nothing in common; "
     "128 + N ended by signal N, as 130 by Ctrl-C: what was finished is kept, and the run can be resumed.\n"
     "An answer for this machine: ampgate run";
 
@@ -242,6 +243,12 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   reproduce.add_option("trial", options.trial, "The trial's id: case/shape/precision")->required();
   reproduce.add_option("--device", options.device, "Another device than the record's");
   add_output(reproduce, options);
+
+  auto& compare = *app.add_subcommand("compare", "Is record B right where A was, and as fast?");
+  compare.add_option("A", options.record, "The record to compare with")->required();
+  compare.add_option("B", options.other, "The record that is judged")->required();
+  compare.add_flag("--json", options.json, "JSON on standard output");
+  compare.add_flag("--quiet", options.quiet, "Print only the answer");
 
   auto& selftest = *app.add_subcommand("selftest", "Does the detector catch faults put in on purpose?");
   selftest.add_option("--device", options.device,

@@ -8,7 +8,7 @@
 
 namespace ampgate::driver {
 
-enum class Command { kRun, kValidate, kBench, kList, kDevices, kReproduce, kSelfTest };
+enum class Command { kRun, kValidate, kBench, kList, kDevices, kReproduce, kSelfTest, kCompare };
 
 struct Options {
   Command command = Command::kRun;
@@ -35,7 +35,8 @@ struct Options {
   std::string worker;    // name of a worker folder, or a path to one; empty: the only one there is
   std::string resume;    // a journal
   std::string evidence;  // bench: a record
-  std::string record;    // reproduce: a record
+  std::string record;    // reproduce: a record; compare: A
+  std::string other;     // compare: B
   std::string trial;     // reproduce: a trial's id
   std::string command_line;
 };

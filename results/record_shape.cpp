@@ -1,6 +1,7 @@
 #include "results/record_shape.h"
 
 #include <set>
+#include <utility>
 
 #include "results/error.h"
 #include "results/rules.h"
@@ -60,6 +61,25 @@ void check_estimate(const Checker& check, const Json& parent, const std::string&
   }
 }
 
+// Rows of process, block, order, calls and time: what comparisons and readers compute from.
+void check_samples(const Checker& check, const Json& measured, const std::string& pointer) {
+  if (!measured.contains("samples")) return;
+  std::set<std::pair<std::int64_t, std::int64_t>> cells;
+  std::size_t number = 0;
+  for (const auto& row : check.member(measured, pointer, "samples", Json::value_t::array)) {
+    const std::string here = pointer + "/samples/" + std::to_string(number++);
+    const bool whole = row.is_array() && row.size() >= 5 && row[0].is_number_integer() &&
+                       row[1].is_number_integer() && row[3].is_number_integer() && row[4].is_number();
+    if (!whole) check.fail(here, "must be process, block, order, calls and time");
+    if (row[3].get<std::int64_t>() < 1 || !(row[4].get<double>() > 0)) {
+      check.fail(here, "must have a call and a time above 0");
+    }
+    if (!cells.emplace(row[0].get<std::int64_t>(), row[1].get<std::int64_t>()).second) {
+      check.fail(here, "is a second sample of this process and block");
+    }
+  }
+}
+
 void check_measurement(const Checker& check, const Json& trial, const std::string& pointer) {
   if (!trial.contains("measurement")) return;
   const Json& measured = check.object(trial, pointer, "measurement");
@@ -69,6 +89,7 @@ void check_measurement(const Checker& check, const Json& trial, const std::strin
   } catch (const std::invalid_argument& error) {
     check.fail(here + "/verdict", error.what());
   }
+  check_samples(check, measured, here);
   check_estimate(check, measured, here, "time_ns", "median");
   for (const auto* key : {"speedup_over_fp32", "fp16_to_bf16", "tflops", "gbps"}) {
     check_estimate(check, measured, here, key, "value");

@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "driver/columns.h"
+#include "driver/commands.h"
+#include "driver/names.h"
+#include "driver/terminal.h"
+#include "results/comparison.h"
+#include "results/record.h"
+
+namespace ampgate::driver {
+namespace {
+
+using results::Json;
+
+constexpr std::size_t kMostChanges = 4;  // of one kind in the text; all are in the JSON
+
+Colour time_colour(const std::string& word) {
+  if (word == "same" || word == "faster") return Colour::kGreen;
+  return word == "ambiguous" ? Colour::kYellow : Colour::kRed;
+}
+
+std::vector<Cell> row(const Json& trial) {
+  std::vector<Cell> cells(4, {"-"});
+  cells[0].text = trial.at("id");
+  if (trial.contains("refused")) {
+    cells[1] = {"refused", Colour::kRed};
+    cells[3].text = trial["refused"].at("in_words");
+  } else if (trial.contains("time")) {
+    const Json& time = trial["time"];
+    const auto verdict = time.at("verdict").get<std::string>();
+    cells[1] = {verdict, time_colour(verdict)};
+    cells[2].text = fmt::format("{:.3f}", time.at("ratio").get<double>());
+    cells[3].text = time.at("in_words");
+  } else {
+    cells[3].text = trial.at("absent").at("time");
+  }
+  return cells;
+}
+
+std::string change_words(const Json& change) {
+  const auto value = [&](const char* side) {
+    return change.contains(side) ? results::to_text(change.at(side)) : std::string("nothing");
+  };
+  return value("a") + " to " + value("b");
+}
+
+std::string operator_names(const Json& operators) {
+  std::vector<std::string> names;
+  for (const auto& entry : operators) names.push_back(entry.value("name", "?"));
+  return names.empty() ? "none" : join(names, ", ");
+}
+
+// "exp/1001/fp32: verdict from pass to crashed" and so on, a line for each kind of change.
+std::vector<std::string> change_lines(const Json& trial) {
+  std::vector<std::string> lines;
+  const std::string id = trial.at("id").get<std::string>() + ": ";
+  for (const auto* key : {"verdict", "measurement_verdict"}) {
+    if (!trial.contains(key)) continue;
+    const Json& change = trial.at(key);
+    lines.push_back(fmt::format("{}{} from {} to {}", id, key == std::string("verdict") ? key : "measurement",
+                                change.at("a").get<std::string>(), change.at("b").get<std::string>()));
+  }
+  for (const auto* key : {"accuracy", "decisions", "regression", "memory"}) {
+    if (!trial.contains(key)) continue;
+    std::vector<std::string> words;
+    for (const auto& change : trial.at(key)) {
+      if (words.size() == kMostChanges) break;
+      words.push_back(change.at("field").get<std::string>() + " from " + change_words(change));
+    }
+    const std::size_t more = trial.at(key).size() - words.size();
+    lines.push_back(fmt::format("{}{} {}{}", id, key, join(words, ", "),
+                                more > 0 ? fmt::format(" and {} more", more) : ""));
+  }
+  if (trial.contains("changed_decisions")) {
+    const Json& changed = trial.at("changed_decisions");
+    lines.push_back(fmt::format("{}id {} decided {} ({} such decisions shown in the JSON)", id,
+                                results::to_text(changed.at(0).at("id")), change_words(changed.at(0)),
+                                changed.size()));
+  }
+  if (trial.contains("operators")) {
+    lines.push_back(fmt::format("{}operators only in A: {}; only in B: {}", id,
+                                operator_names(trial["operators"].at("only_in_a")),
+                                operator_names(trial["operators"].at("only_in_b"))));
+  }
+  return lines;
+}
+
+void print_side(const char* name, const Json& side) {
+  fmt::print("{}  {}  {}\n", name, side.at("id").get<std::string>(),
+             side.value("model", side.at("device").get<std::string>()));
+}
+
+void print_list(const Json& comparison, const char* key, const char* head) {
+  if (!comparison.contains(key)) return;
+  fmt::print("{}: {}\n", head, join(comparison.at(key).get<std::vector<std::string>>(), ", "));
+}
+
+void print_text(const Json& comparison) {
+  print_side("A", comparison.at("a"));
+  print_side("B", comparison.at("b"));
+  for (const auto& difference : comparison.at("differences")) {
+    fmt::print("differs: {}\n", difference.at("in_words").get<std::string>());
+  }
+  std::vector<std::vector<Cell>> rows;
+  for (const auto& trial : comparison.at("trials")) rows.push_back(row(trial));
+  if (!rows.empty()) {
+    const auto text =
+        in_columns({{"trial"}, {"time"}, {"B : A", true}, {"in words"}}, rows, wants_colour(STDOUT_FILENO));
+    fmt::print("\n{}", text);
+  }
+  fmt::print("\n");
+  for (const auto& trial : comparison.at("trials")) {
+    for (const auto& line : change_lines(trial)) fmt::print("{}\n", line);
+  }
+  print_list(comparison, "only_in_a", "Only in A");
+  print_list(comparison, "only_in_b", "Only in B");
+}
+
+// "Of 5 trials 1 slower, 4 same."
+std::string answer(const Json& summary) {
+  if (summary.at("trials") == 0) return "The records have no trial in common.";
+  std::vector<std::string> words;
+  const auto add = [&](const char* key, const std::string& text) {
+    if (const int count = summary.at(key).get<int>(); count > 0)
+      words.push_back(fmt::format("{} {}", count, text));
+  };
+  add("worse", "with a worse verdict");
+  add("better", "with a better verdict");
+  for (const auto* key : {"slower", "faster", "same", "ambiguous", "refused"}) add(key, key);
+  add("measured_by_one", "measured in one record only");
+  if (words.empty()) words.push_back("no verdict changed, no time was compared");
+  return fmt::format("Of {} trial{}: {}.", summary.at("trials").get<int>(),
+                     summary.at("trials") == 1 ? "" : "s", join(words, ", "));
+}
+
+results::ExitCode exit_code(const Json& summary) {
+  const auto any = [&](const char* key) { return summary.at(key).get<int>() > 0; };
+  if (any("worse")) return results::ExitCode::kFailed;
+  if (any("slower")) return results::ExitCode::kSlower;
+  const bool undecided = any("refused") || any("ambiguous") || any("measured_by_one") || !any("trials");
+  return undecided ? results::ExitCode::kIncomparable : results::ExitCode::kOk;
+}
+
+}  // namespace
+
+results::ExitCode compare(const Options& options) {
+  const Json a = results::read_record(options.record);
+  const Json b = results::read_record(options.other);
+  if (a.at("digest") == b.at("digest")) {
+    throw results::UsageError("A and B are the same record", "give two records: ampgate compare A B");
+  }
+  const Json comparison = results::compare_records(a, b);
+  if (options.json) {
+    fmt::print("{}\n", results::to_text(comparison, 2));
+  } else {
+    if (!options.quiet) print_text(comparison);
+    fmt::print("{}\n", answer(comparison.at("summary")));
+  }
+  return exit_code(comparison.at("summary"));
+}
+
+}  // namespace ampgate::driver

@@ -1,0 +1,81 @@
+#include "results/compared_times.h"
+
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+
+namespace ampgate::results {
+namespace {
+
+// Percent say little about what is twice as long, or half.
+bool is_large(double ratio) { return ratio >= 2 || ratio <= 0.5; }
+
+// "3.1 % longer", "0.5 % less", "2.5 times as long"
+std::string change(double ratio) {
+  char text[48];
+  if (is_large(ratio)) {
+    std::snprintf(text, sizeof text, "%.3g times as long", ratio);
+  } else {
+    const double percent = 100 * std::abs(ratio - 1);
+    std::snprintf(text, sizeof text, "%.*f %% %s", percent < 9.95 ? 1 : 0, percent,
+                  ratio < 1 ? "less" : "longer");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Sample> recorded_samples(const Json& measurement) {
+  std::vector<Sample> samples;
+  for (const auto& row : measurement.value("samples", Json::array())) {
+    const auto calls = row.at(3).get<std::int64_t>();
+    samples.push_back({row.at(0).get<int>(), row.at(1).get<int>(),
+                       row.at(4).get<double>() / static_cast<double>(calls), calls});
+  }
+  return samples;
+}
+
+std::string time_verdict(const Estimate& ratio, double tolerance) {
+  if (!ratio.interval) return "ambiguous";
+  const double above = 1 + tolerance;
+  const double below = 1 / above;  // so that B against A mirrors A against B
+  if (ratio.interval->low > above) return "slower";
+  if (ratio.interval->high < below) return "faster";
+  return ratio.interval->low >= below && ratio.interval->high <= above ? "same" : "ambiguous";
+}
+
+std::string time_words(const Estimate& ratio) {
+  const std::string text = "B takes " + change(ratio.value) +
+                           (is_large(ratio.value) ? " as A"
+                            : ratio.value < 1     ? " time than A"
+                                                  : " than A");
+  if (!ratio.interval) return text + "; " + ratio.method;
+  return text + " (from " + change(ratio.interval->low) + " to " + change(ratio.interval->high) + ")";
+}
+
+double simultaneous_level(double chance, std::size_t comparisons) {
+  if (!(chance > 0 && chance < 0.5) || comparisons < 1) {
+    throw std::invalid_argument("a level for no comparison, or for a chance outside (0, 1/2)");
+  }
+  return 1 - 2 * chance / static_cast<double>(comparisons);
+}
+
+Json compared_times(const std::vector<Sample>& a, const std::vector<Sample>& b, double level,
+                    double tolerance) {
+  const Estimate ratio = unpaired_ratio(b, a, level);
+  Json json{{"verdict", time_verdict(ratio, tolerance)}, {"ratio", ratio.value}};
+  if (ratio.interval) {
+    json["interval"] = {ratio.interval->low, ratio.interval->high};
+  } else {
+    json["absent"] = {{"interval", ratio.method}};
+  }
+  json["level"] = level;
+  json["tolerance"] = tolerance;
+  json["samples"] = ratio.samples;
+  json["processes"] = ratio.processes;
+  json["method"] = ratio.method;
+  json["in_words"] = time_words(ratio);
+  return json;
+}
+
+}  // namespace ampgate::results

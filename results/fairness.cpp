@@ -1,0 +1,86 @@
+#include "results/fairness.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace ampgate::results {
+namespace {
+
+Json at_pointer(const Json& value, const std::string& field) {
+  const Json::json_pointer pointer(field);
+  return value.contains(pointer) ? value.at(pointer) : Json();
+}
+
+std::optional<Difference> first_of(const Json& a, const Json& b, std::initializer_list<const char*> fields) {
+  for (const std::string field : fields) {
+    auto found = differences(at_pointer(a, field), at_pointer(b, field), field);
+    if (!found.empty()) return std::move(found.front());
+  }
+  return std::nullopt;
+}
+
+std::string quoted(const Json& value) {
+  if (value.is_null()) return "nothing";
+  std::string text = to_text(value);
+  constexpr std::size_t kLongest = 100;
+  return text.size() > kLongest ? text.substr(0, kLongest) + "..." : text;
+}
+
+std::string escaped(std::string key) {
+  const auto replace = [&](char what, const char* with) {
+    for (auto at = key.find(what); at != std::string::npos; at = key.find(what, at + 2))
+      key.replace(at, 1, with);
+  };
+  replace('~', "~0");
+  replace('/', "~1");
+  return key;
+}
+
+}  // namespace
+
+std::string Difference::words() const { return field + ": " + quoted(a) + " in A, " + quoted(b) + " in B"; }
+
+std::vector<Difference> differences(const Json& a, const Json& b, const std::string& field) {
+  if (a == b) return {};
+  if (!a.is_object() || !b.is_object()) return {{field, a, b}};
+  std::vector<Difference> found;
+  const auto add = [&](const std::string& key) {
+    for (auto& difference :
+         differences(a.value(key, Json()), b.value(key, Json()), field + "/" + escaped(key))) {
+      found.push_back(std::move(difference));
+    }
+  };
+  for (const auto& [key, value] : a.items()) add(key);
+  for (const auto& [key, value] : b.items()) {
+    if (!a.contains(key)) add(key);
+  }
+  return found;
+}
+
+std::optional<Difference> unfair(const Json& record_a, const Json& record_b) {
+  return first_of(record_a, record_b,
+                  {"/plan/suite", "/plan/seed", "/rules_sha256", "/plan/settings", "/environment/governor",
+                   "/plan/schedule/cell_time_ms"});
+}
+
+std::optional<Difference> unfair_trial(const Json& trial_a, const Json& trial_b) {
+  if (auto found = first_of(trial_a, trial_b, {"/shape"})) return found;
+  // A trial that crashed left none; its verdict can be compared all the same.
+  if (!trial_a.contains("evidence") || !trial_b.contains("evidence")) return std::nullopt;
+  return first_of(trial_a, trial_b,
+                  {"/evidence/seed", "/evidence/rules_sha256", "/evidence/inputs", "/evidence/weights",
+                   "/evidence/settings"});
+}
+
+std::vector<Difference> different_makings(const Json& record_a, const Json& record_b) {
+  std::vector<Difference> found;
+  for (const std::string field : {"/device", "/environment/libtorch", "/environment/build", "/run/ampgate",
+                                  "/environment/kernel", "/environment/host"}) {
+    for (auto& difference : differences(at_pointer(record_a, field), at_pointer(record_b, field), field)) {
+      found.push_back(std::move(difference));
+    }
+  }
+  return found;
+}
+
+}  // namespace ampgate::results
