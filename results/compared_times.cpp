@@ -28,6 +28,7 @@ std::string change(double ratio) {
 std::vector<Sample> recorded_samples(const Json& measurement) {
   std::vector<Sample> samples;
   for (const auto& row : measurement.value("samples", Json::array())) {
+    if (row.size() > 5 && row[5].value("left_out", false)) continue;
     const auto calls = row.at(3).get<std::int64_t>();
     samples.push_back({row.at(0).get<int>(), row.at(1).get<int>(),
                        row.at(4).get<double>() / static_cast<double>(calls), calls});

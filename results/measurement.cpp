@@ -67,8 +67,8 @@ std::optional<Estimate> ratio(const RunData& run, const std::string& numerator,
                               const std::string& denominator, double level, const std::string& mode) {
   if (!is_measured(run, numerator, mode) || !is_measured(run, denominator, mode)) return std::nullopt;
   if (mode == "sustained")
-    return unpaired_ratio(steady(rows_of(run, numerator, mode)), steady(rows_of(run, denominator, mode)),
-                          level);
+    return unpaired_ratio(steady(select_samples(run, numerator, mode).rows),
+                          steady(select_samples(run, denominator, mode).rows), level);
   return paired_ratio(select_samples(run, numerator, mode).samples,
                       select_samples(run, denominator, mode).samples, level);
 }
@@ -209,14 +209,14 @@ Json measured_in(const RunData& run, const std::string& id, const Rules& rules, 
   const Json verdict = measurement_verdict(run, id, mode);
   if (verdict.is_null()) return nullptr;
   Json result{{"verdict", verdict.at("verdict")}, {"reason", verdict.value("reason", "")}};
-  const auto rows = rows_of(run, id, mode);
+  const auto selection = select_samples(run, id, mode);
+  const auto& rows = selection.rows;
   if (!carries_numbers(measurement_verdict_from(verdict.at("verdict").get<std::string>())) || rows.empty()) {
     if (verdict.contains("audit")) result["audit"] = verdict.at("audit");
     add_rows(result, rows);  // what was measured until then; no number is made of it
     return result;
   }
   const double level = level_of(run, id, rules, mode);
-  const auto selection = select_samples(run, id, mode);
   const auto samples = mode == "sustained" ? steady(rows) : selection.samples;
   const Estimate time = median_time(samples, level);
   const Json facts = validated(run, id, "facts", Json::object());

@@ -15,8 +15,8 @@ Json measurement(const RunData& run, const std::string& id, const Rules& rules, 
 // The same by the name of each other mode that was measured: {"cold": {...}, "latency": {...}}.
 Json variants(const RunData& run, const std::string& id, const Rules& rules, const Json& ceilings);
 
-// The refusal of the inspecting process; else, over all bench processes of this mode, the first verdict that is
-// not "measured", with its reason; else "measured". Null: none yet.
+// The refusal of the inspecting process; else, over all bench processes of this mode, the first verdict that
+// is not "measured", with its reason; else "measured". Null: none yet.
 Json measurement_verdict(const RunData& run, const std::string& id, const std::string& mode);
 
 // The largest relative half width among the intervals of median and FP16:BF16 ratio of a case's trials, after

@@ -42,17 +42,6 @@ std::string mode_of(const Json& process) { return process.value("mode", kWarm); 
 
 std::string group_of(const std::string& id) { return id.substr(0, id.find('/', id.find('/') + 1)); }
 
-std::vector<Row> rows_of(const RunData& run, const std::string& id, const std::string& mode) {
-  std::vector<Row> rows;
-  for (const auto& process : run.bench) {
-    if (mode_of(process) != mode) continue;
-    const auto samples = process.at("samples").find(id);
-    if (samples == process.at("samples").end()) continue;
-    for (const auto& json : *samples) rows.push_back(row_from(process.at("process").get<int>(), json));
-  }
-  return rows;
-}
-
 Selection select_samples(const RunData& run, const std::string& id, const std::string& mode) {
   Selection selection;
   for (const auto& process : run.bench) {
@@ -70,7 +59,9 @@ Selection select_samples(const RunData& run, const std::string& id, const std::s
     for (const Row& row : rows) {
       const bool is_disturbed = disturbed.count(row.block) != 0;
       selection.disturbance.blocks += is_disturbed ? 1 : 0;
+      selection.rows.push_back(row);
       if (is_disturbed && enough) {
+        selection.rows.back().more["left_out"] = true;
         ++selection.disturbance.left_out;
         continue;
       }

@@ -28,9 +28,6 @@ struct Row {
   Json more = Json::object();  // "disturbed", "call_times_ns", "device"
 };
 
-// All rows of a trial in this mode, in the order in which they were measured.
-std::vector<Row> rows_of(const RunData& run, const std::string& id, const std::string& mode);
-
 // "case/shape" of a trial's id.
 std::string group_of(const std::string& id);
 
@@ -44,6 +41,7 @@ struct Disturbance {
 // What estimates rest on, and what was kept out of them: in a process that has as many undisturbed blocks as
 // were asked for, the disturbed ones.
 struct Selection {
+  std::vector<Row> rows;  // all; those that were kept out have `left_out` in `more`
   std::vector<Sample> samples;
   Disturbance disturbance;
 };
