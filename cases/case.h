@@ -63,7 +63,9 @@ struct IndependentAxis {
 };
 
 struct Facts {
-  double flops = 0.0;  // of one run, a multiply-add counts two; 0: does not say
+  // Of the matrix products, convolutions and attention of one run, a multiply-add counts two; what else it
+  // does to single elements is not counted. 0: it has none of these, and what it moves is what it costs.
+  double flops = 0.0;
   BoundSpec bound{};
   Meaning meaning = Meaning::kValues;
   std::optional<Decisions> decisions{};  // about one output; the others may mean something else
@@ -100,10 +102,11 @@ struct Case {
   std::string shape_prefix{};
   // Precisions that make no sense for this case, with the reason.
   std::map<std::string, std::string> unsupported{};
-  // Why it cannot have these sizes (all at least 1), in words; empty: it can. Null: it can have any.
+  // Why trials cannot have these sizes (all at least 1), in words; empty: they can. Null: they can have any.
+  // Edge inputs try some of them all the same.
   std::string (*misfit)(const Shape&) = nullptr;
 
-  // Throws std::invalid_argument for a wrong number of sizes, a size below 1, and sizes that do not fit.
+  // Throws std::invalid_argument for a wrong number of sizes or a size below 1.
   Shape shape(const std::vector<std::int64_t>& sizes) const;
 };
 

@@ -21,8 +21,14 @@ State converted(const State& original, c10::ScalarType type) {
   return result;
 }
 
-double least_bytes(const Facts& facts, const State& prepared, const Outputs& outputs) {
+double written_bytes(const Outputs& outputs) {
   double bytes = 0.0;
+  for (const auto& output : outputs) bytes += static_cast<double>(output.nbytes());
+  return bytes;
+}
+
+double least_bytes(const Facts& facts, const State& prepared, const Outputs& outputs) {
+  double bytes = written_bytes(outputs);
   for (std::size_t i = 0; i < prepared.tensors.size(); ++i) {
     const auto& tensor = prepared.tensors[i].tensor;
     const auto partial = facts.elements_read.find(i);
@@ -30,7 +36,6 @@ double least_bytes(const Facts& facts, const State& prepared, const Outputs& out
         partial == facts.elements_read.end() ? static_cast<double>(tensor.numel()) : partial->second;
     bytes += elements * static_cast<double>(tensor.element_size());
   }
-  for (const auto& output : outputs) bytes += static_cast<double>(output.nbytes());
   return bytes;
 }
 

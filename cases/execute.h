@@ -28,7 +28,10 @@ inline Outputs execute(const Case& definition, State& prepared, const precision:
   return definition.run(prepared);
 }
 
-// Bytes that one run must move at least: what it reads of its tensors as stored, and its outputs.
+// Bytes that one run writes at least: its outputs, in the types that it gave them.
+double written_bytes(const Outputs& outputs);
+
+// Bytes that one run must move at least: what it reads of its tensors as stored, each once, and its outputs.
 double least_bytes(const Facts& facts, const State& prepared, const Outputs& outputs);
 
 }  // namespace ampgate::cases

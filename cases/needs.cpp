@@ -55,7 +55,7 @@ Needs needs(const Case& definition, const Shape& shape, const precision::Precisi
   Needs result{.flops = facts.flops, .tensor_bytes = bytes_of(state)};
   try {
     const Outputs outputs = outputs_of(definition, facts, state);
-    for (const auto& output : outputs) result.output_bytes += static_cast<double>(output.nbytes());
+    result.output_bytes = written_bytes(outputs);
     result.moved_bytes = least_bytes(facts, state, outputs);
   } catch (const c10::Error& error) {
     result.no_outputs = error.what_without_backtrace();

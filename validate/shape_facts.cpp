@@ -2,6 +2,8 @@
 
 #include <c10/util/Exception.h>
 
+#include <stdexcept>
+
 #include "cases/needs.h"
 #include "results/error.h"
 
@@ -13,6 +15,10 @@ namespace {
 
 Json facts_of(const cases::Case& definition, const std::vector<std::int64_t>& sizes) {
   const cases::Shape shape = definition.shape(sizes);
+  if (definition.misfit != nullptr) {
+    if (const std::string problem = definition.misfit(shape); !problem.empty())
+      throw std::invalid_argument("case " + definition.name + ": " + problem);
+  }
   Json entry{{"case", definition.name}, {"shape", shape.name}};
   entry["precisions"] = Json::object();
   for (const auto& precision : precision::all()) {

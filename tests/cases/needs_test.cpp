@@ -27,12 +27,10 @@ TEST_P(NeedsOfEveryCase, AreWhatItTakes) {
     const auto& precision = precision::find(name);
     State state = prepare(original, precision, at::kCPU);
     const Outputs outputs = execute(definition, state, precision, at::kCPU);
-    double output_bytes = 0.0;
-    for (const auto& output : outputs) output_bytes += static_cast<double>(output.nbytes());
     const Needs said = needs(definition, shape, precision);
     EXPECT_EQ(said.no_outputs, "") << name;
     EXPECT_EQ(said.tensor_bytes, bytes_of(state)) << name;
-    EXPECT_EQ(said.output_bytes, output_bytes) << name;
+    EXPECT_EQ(said.output_bytes, written_bytes(outputs)) << name;
     EXPECT_EQ(said.moved_bytes, least_bytes(definition.facts(shape), state, outputs)) << name;
     EXPECT_EQ(said.flops, definition.facts(shape).flops) << name;
   }
