@@ -70,8 +70,11 @@ std::map<int, std::vector<int>> by_node(const std::vector<int>& cpus) {
 }
 
 // Memory of another node is slower: where threads fit onto one node, they stay there.
-std::vector<int> on_one_node(const std::vector<int>& cpus, int threads) {
-  for (const auto& [node, on_node] : by_node(cpus)) {
+std::vector<int> on_one_node(const std::vector<int>& cpus, int threads, int nearest_node) {
+  const auto nodes = by_node(cpus);
+  const auto nearest = nodes.find(nearest_node);
+  if (nearest != nodes.end() && static_cast<int>(nearest->second.size()) >= threads) return nearest->second;
+  for (const auto& [node, on_node] : nodes) {
     if (static_cast<int>(on_node.size()) >= threads) return on_node;
   }
   return cpus;
@@ -134,7 +137,7 @@ Json processor_layout() {
   return layout;
 }
 
-Json process_settings(const Options& options) {
+Json process_settings(const Options& options, int nearest_node) {
   const bool asked = !options.cpus.empty();
   const auto allowed = asked ? asked_cpus(options.cpus) : allowed_cpus();
   const auto cores = one_of_each_core(allowed);
@@ -147,7 +150,8 @@ Json process_settings(const Options& options) {
                          std::to_string(count(allowed)) + " CPUs",
                      "ask for at most as many: more would time the scheduler");
   }
-  const auto affinity = asked ? allowed : on_one_node(threads <= count(cores) ? cores : allowed, threads);
+  const auto affinity =
+      asked ? allowed : on_one_node(threads <= count(cores) ? cores : allowed, threads, nearest_node);
   // Thresholds high enough that large tensors stay on the heap and page faults do not decide the time.
   return {{"threads", threads},
           {"affinity", affinity},

@@ -20,9 +20,10 @@ std::vector<int> cpus_from(const std::string& list);
 results::Json processor_layout();
 
 // Threads, affinity, malloc thresholds, huge pages: as in a plan's `settings`. By default one thread on one
-// hardware thread of each core; on one NUMA node where one holds as many threads as were asked for. Throws
-// results::UsageError for CPUs that are not there and for more threads than CPUs.
-results::Json process_settings(const Options& options);
+// hardware thread of each core; on one NUMA node where one holds as many threads as were asked for, and
+// rather on `nearest_node`, a GPU's. Throws results::UsageError for CPUs that are not there and for more
+// threads than CPUs.
+results::Json process_settings(const Options& options, int nearest_node = -1);
 
 // The options with the threads and CPUs of a recorded run where they name none themselves; CPUs only where
 // this process may use all of them.

@@ -1,6 +1,7 @@
 #include "driver/device.h"
 
 #include <algorithm>
+#include <charconv>
 #include <regex>
 
 #include "driver/names.h"
@@ -12,12 +13,19 @@ namespace {
 
 using results::Json;
 
+int numa_node(const Json& device) {
+  const auto text = device.value("fields", Json::object()).value("numa_node", "");
+  int node = -1;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), node);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? node : -1;
+}
+
 DeviceChoice choice(const Json& device) {
   const auto name = device.at("name").get<std::string>();
   // A CPU has no TF32; an accelerator's worker answers `unsupported` where the card lacks it, so ask only
   // where it may.
   const Json unsupported = device.value("unsupported", Json::object());
-  return {name, name != "cpu" && !unsupported.contains("tf32")};
+  return {name, name != "cpu" && !unsupported.contains("tf32"), numa_node(device)};
 }
 
 void check_name(const std::string& wanted) {
@@ -63,7 +71,7 @@ const Json& usable_device(const Json& devices, const std::string& name) {
 
 std::vector<DeviceChoice> choose_devices(const std::string& wanted, const WorkerFolder& folder) {
   if (!wanted.empty()) check_name(wanted);
-  if (wanted == "cpu" || (wanted.empty() && !folder.has_accelerator_module())) return {{"cpu", false}};
+  if (wanted == "cpu" || (wanted.empty() && !folder.has_accelerator_module())) return {{.name = "cpu"}};
   const Json devices = ask_devices(folder);
   if (!wanted.empty() && wanted != "all") return {choice(usable_device(devices, wanted))};
   std::vector<DeviceChoice> chosen;

@@ -10,8 +10,9 @@
 namespace ampgate::driver {
 
 struct DeviceChoice {
-  std::string name;   // "cpu", "cuda:0"
-  bool tf32 = false;  // worth planning without being asked for
+  std::string name;    // "cpu", "cuda:0"
+  bool tf32 = false;   // worth planning without being asked for
+  int numa_node = -1;  // the nearest one; -1: none, or not known
 };
 
 // What the worker says about every device: [{"name", "usable", "model", "uuid", "fields", "problem"}].

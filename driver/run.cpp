@@ -32,7 +32,7 @@ RunPlan make_plan(const Options& options, const WorkerFolder& folder, const Devi
   plan.suite = options.suite;
   plan.seed = options.seed.value_or(1);
   load_rules(options, folder.manifest, plan);
-  plan.settings = process_settings(options);
+  plan.settings = process_settings(options, device.numa_node);
   // Where the device has no TF32 and the rules require it, the trials say so as `unsupported`.
   const bool tf32 = device.tf32 || results::is_required(plan.rules, "tf32");
   auto shapes = select_shapes(folder.manifest, options);

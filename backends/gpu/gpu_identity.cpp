@@ -1,5 +1,6 @@
 #include <ATen/detail/CUDAHooksInterface.h>
 
+#include <cctype>
 #include <fstream>
 
 #include "backends/gpu/gpu_backend.h"
@@ -17,6 +18,16 @@ std::string kernel_driver() {
   return "not reported";
 }
 
+// The node whose memory and processors are nearest to the card; -1 is the kernel's word for a machine
+// without.
+std::string numa_node(std::string pci_address) {
+  for (char& letter : pci_address)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  std::ifstream file("/sys/bus/pci/devices/" + pci_address + "/numa_node");
+  std::string node;
+  return file >> node ? node : "not reported";
+}
+
 }  // namespace
 
 Identity gpu_identity(c10::DeviceIndex index) {
@@ -31,6 +42,7 @@ Identity gpu_identity(c10::DeviceIndex index) {
       {"architecture", info.architecture},
       {"compute_units", std::to_string(info.compute_units)},
       {"pci_address", info.pci_address},
+      {"numa_node", numa_node(info.pci_address)},
       {"kernel_driver", kernel_driver()},
       {"driver_version", std::to_string(info.driver_version)},
       {"runtime_version", std::to_string(info.runtime_version)},
