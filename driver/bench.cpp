@@ -84,7 +84,7 @@ results::ExitCode bench(const Options& options) {
   plan.device = device.front().name;
   plan.observed_device = observe(usable_device(ask_devices(folder), plan.device));
   plan.phases = {"inspect", "ceilings", "bench"};
-  plan.schedule = make_schedule(options, plan.suite, plan.rules);
+  plan.schedule = make_schedule(options, plan);
   plan.evidence_source = {
       {"path", options.evidence}, {"digest", record.at("digest")}, {"id", record.at("id")}};
 

@@ -44,7 +44,7 @@ RunPlan make_plan(const Options& options, const WorkerFolder& folder, const Devi
   }
   plan.phases = {"validate", "repeat"};
   if (measures) plan.phases.insert(plan.phases.end(), {"inspect", "ceilings", "bench"});
-  plan.schedule = make_schedule(options, plan.suite, plan.rules);
+  plan.schedule = make_schedule(options, plan);
   check_budget(plan);
   return plan;
 }

@@ -48,23 +48,25 @@ void load_rules(const Options& options, const Manifest& manifest, RunPlan& plan)
   plan.rules_file = {{"name", options.rules_file}, {"sha256", results::sha256_hex(text)}};
 }
 
-Schedule make_schedule(const Options& options, const std::string& suite, const results::Rules& rules) {
+Schedule make_schedule(const Options& options, const RunPlan& plan) {
   constexpr int kPreciseProcesses = 5;
   constexpr double kPreciseHalfWidth = 0.01;
   constexpr double kBudget = 1800.0;
   constexpr double kSmokeCellMs = 2.0;  // smoke shows in seconds that all works; its times are rough
+  constexpr double kGpuCellMs = 200.0;  // shorter ones are bursts, faster than clocks that settle
   Schedule schedule;
   const int least = options.precise ? kPreciseProcesses : 1;
-  schedule.processes = options.processes.value_or(std::max(rules.measurement.processes, least));
+  schedule.processes = options.processes.value_or(std::max(plan.rules.measurement.processes, least));
   if (schedule.processes < least) {
     throw results::UsageError(fmt::format("--precise needs at least {} processes", kPreciseProcesses),
                               "leave --processes out");
   }
-  schedule.blocks = (rules.measurement.min_blocks + schedule.processes - 1) / schedule.processes;
+  schedule.blocks = (plan.rules.measurement.min_blocks + schedule.processes - 1) / schedule.processes;
   if (options.precise) schedule.target_half_width = kPreciseHalfWidth;
   if (options.width_percent) schedule.target_half_width = *options.width_percent / 100;
-  schedule.cell_time_ms = rules.measurement.cell_time_ms;
-  if (suite == "smoke" && !schedule.target_half_width)
+  schedule.cell_time_ms = plan.rules.measurement.cell_time_ms;
+  if (plan.device != "cpu") schedule.cell_time_ms = std::max(schedule.cell_time_ms, kGpuCellMs);
+  if (plan.suite == "smoke" && !schedule.target_half_width)
     schedule.cell_time_ms = std::min(schedule.cell_time_ms, kSmokeCellMs);
   if (schedule.target_half_width) schedule.budget_s = options.budget_s.value_or(kBudget);
   for (const auto& [asked, mode] :
@@ -72,7 +74,7 @@ Schedule make_schedule(const Options& options, const std::string& suite, const r
         std::pair{options.sustained, "sustained"}, std::pair{options.default_malloc, "default-malloc"}}) {
     if (asked) schedule.extra_modes.emplace_back(mode);
   }
-  schedule.sustained_s = rules.measurement.sustained_s;
+  schedule.sustained_s = plan.rules.measurement.sustained_s;
   return schedule;
 }
 

@@ -34,8 +34,8 @@ struct RunPlan {
 // no worker of this manifest has.
 void load_rules(const Options& options, const Manifest& manifest, RunPlan& plan);
 
-// Processes, blocks and cells by suite, rules and options.
-Schedule make_schedule(const Options& options, const std::string& suite, const results::Rules& rules);
+// Processes, blocks and cells by options and by the plan's device, suite and rules.
+Schedule make_schedule(const Options& options, const RunPlan& plan);
 
 // Throws results::UsageError for a time budget that is spent before the first look.
 void check_budget(const RunPlan& plan);
