@@ -20,22 +20,32 @@ Colour time_colour(const std::string& word) {
   return word == "ambiguous" ? Colour::kYellow : Colour::kRed;
 }
 
-std::vector<Cell> row(const Json& trial) {
+// `part` is the trial, or one of its modes.
+std::vector<Cell> row(const std::string& name, const Json& part) {
   std::vector<Cell> cells(4, {"-"});
-  cells[0].text = trial.at("id");
-  if (trial.contains("refused")) {
+  cells[0].text = name;
+  if (part.contains("refused")) {
     cells[1] = {"refused", Colour::kRed};
-    cells[3].text = trial["refused"].at("in_words");
-  } else if (trial.contains("time")) {
-    const Json& time = trial["time"];
+    cells[3].text = part["refused"].at("in_words");
+  } else if (part.contains("time")) {
+    const Json& time = part["time"];
     const auto verdict = time.at("verdict").get<std::string>();
     cells[1] = {verdict, time_colour(verdict)};
     cells[2].text = fmt::format("{:.3f}", time.at("ratio").get<double>());
     cells[3].text = time.at("in_words");
   } else {
-    cells[3].text = trial.at("absent").at("time");
+    cells[3].text = part.at("absent").at("time");
   }
   return cells;
+}
+
+// The trial by its id, then each of its modes, with their parts of the result.
+template <typename Visit>
+void for_each_part(const Json& trial, Visit visit) {
+  const auto id = trial.at("id").get<std::string>();
+  visit(id, trial);
+  const Json variants = trial.value("variants", Json::object());
+  for (const auto& [mode, part] : variants.items()) visit(id + " " + mode, part);
 }
 
 std::string change_words(const Json& change) {
@@ -55,12 +65,15 @@ std::string operator_names(const Json& operators) {
 std::vector<std::string> change_lines(const Json& trial) {
   std::vector<std::string> lines;
   const std::string id = trial.at("id").get<std::string>() + ": ";
-  for (const auto* key : {"verdict", "measurement_verdict"}) {
-    if (!trial.contains(key)) continue;
-    const Json& change = trial.at(key);
-    lines.push_back(fmt::format("{}{} from {} to {}", id, key == std::string("verdict") ? key : "measurement",
-                                change.at("a").get<std::string>(), change.at("b").get<std::string>()));
-  }
+  const auto add_verdict = [&](const std::string& name, const Json& part, const char* key, const char* what) {
+    if (!part.contains(key)) return;
+    lines.push_back(fmt::format("{}: {} from {} to {}", name, what, part[key].at("a").get<std::string>(),
+                                part[key].at("b").get<std::string>()));
+  };
+  add_verdict(trial.at("id").get<std::string>(), trial, "verdict", "verdict");
+  for_each_part(trial, [&](const std::string& name, const Json& part) {
+    add_verdict(name, part, "measurement_verdict", "measurement");
+  });
   for (const auto* key : {"accuracy", "decisions", "regression", "memory"}) {
     if (!trial.contains(key)) continue;
     std::vector<std::string> words;
@@ -103,7 +116,9 @@ void print_text(const Json& comparison) {
     fmt::print("differs: {}\n", difference.at("in_words").get<std::string>());
   }
   std::vector<std::vector<Cell>> rows;
-  for (const auto& trial : comparison.at("trials")) rows.push_back(row(trial));
+  for (const auto& trial : comparison.at("trials")) {
+    for_each_part(trial, [&](const std::string& name, const Json& part) { rows.push_back(row(name, part)); });
+  }
   if (!rows.empty()) {
     const auto text =
         in_columns({{"trial"}, {"time"}, {"B : A", true}, {"in words"}}, rows, wants_colour(STDOUT_FILENO));
@@ -117,7 +132,7 @@ void print_text(const Json& comparison) {
   print_list(comparison, "only_in_b", "Only in B");
 }
 
-// "Of 5 trials 1 slower, 4 same."
+// "Of 5 trials: 1 slower, 4 same."
 std::string answer(const Json& summary) {
   if (summary.at("trials") == 0) return "The records have no trial in common.";
   std::vector<std::string> words;

@@ -47,19 +47,10 @@ Json verdict_change(const std::string& a, const std::string& b, int rank_a, int 
   return {{"a", a}, {"b", b}, {"change", rank_b > rank_a ? "worse" : rank_b < rank_a ? "better" : "other"}};
 }
 
-void add_verdicts(Json& result, const Json& trial_a, const Json& trial_b) {
+void add_verdict(Json& result, const Json& trial_a, const Json& trial_b) {
   const auto a = trial_a.at("verdict").get<std::string>();
   const auto b = trial_b.at("verdict").get<std::string>();
-  if (a != b) {
-    result["verdict"] = verdict_change(a, b, rank_of(verdict_from(a)), rank_of(verdict_from(b)));
-  }
-  if (!trial_a.contains("measurement") || !trial_b.contains("measurement")) return;
-  const auto of_a = trial_a["measurement"].at("verdict").get<std::string>();
-  const auto of_b = trial_b["measurement"].at("verdict").get<std::string>();
-  const auto lost = [](const std::string& word) {
-    return carries_numbers(measurement_verdict_from(word)) ? 0 : 1;
-  };
-  if (of_a != of_b) result["measurement_verdict"] = verdict_change(of_a, of_b, lost(of_a), lost(of_b));
+  if (a != b) result["verdict"] = verdict_change(a, b, rank_of(verdict_from(a)), rank_of(verdict_from(b)));
 }
 
 // (input, id, position) -> what the trial decided, for the rows that its table shows.
@@ -119,7 +110,7 @@ Json changes(const Json& trial_a, const Json& trial_b) {
   const auto add = [&](const char* name, Json list) {
     if (!list.empty()) result[name] = std::move(list);
   };
-  add_verdicts(result, trial_a, trial_b);
+  add_verdict(result, trial_a, trial_b);
   const Json accuracy_a = object_at(trial_a, "accuracy"), accuracy_b = object_at(trial_b, "accuracy");
   for (const auto* part : {"kernel_error", "precision_cost"}) {
     const Json list =
@@ -145,6 +136,16 @@ Json changes(const Json& trial_a, const Json& trial_b) {
     add("memory", differing(memory_a, memory_b, {"peak_bytes", "allocations"}));
   }
   return result;
+}
+
+Json measurement_change(const Json& measured_a, const Json& measured_b) {
+  const auto a = measured_a.at("verdict").get<std::string>();
+  const auto b = measured_b.at("verdict").get<std::string>();
+  if (a == b) return nullptr;
+  const auto rank = [](const std::string& word) {
+    return carries_numbers(measurement_verdict_from(word)) ? 0 : 1;
+  };
+  return verdict_change(a, b, rank(a), rank(b));
 }
 
 }  // namespace ampgate::results

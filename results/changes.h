@@ -11,4 +11,7 @@ namespace ampgate::results {
 // ({"input", "id", "a", "b"}, 20 at most), `operators` ({"only_in_a", "only_in_b"}).
 Json changes(const Json& trial_a, const Json& trial_b);
 
+// How the verdict of a measurement changed, as above; null where it did not.
+Json measurement_change(const Json& measured_a, const Json& measured_b);
+
 }  // namespace ampgate::results

@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "results/samples.h"
+#include "results/sustained.h"
+
 namespace ampgate::results {
 namespace {
 
@@ -25,14 +28,18 @@ std::string change(double ratio) {
 
 }  // namespace
 
-std::vector<Sample> recorded_samples(const Json& measurement) {
-  std::vector<Sample> samples;
+std::vector<Sample> recorded_samples(const Json& measurement, const std::string& mode) {
+  std::vector<Row> rows;
   for (const auto& row : measurement.value("samples", Json::array())) {
     if (row.size() > 5 && row[5].value("left_out", false)) continue;
-    const auto calls = row.at(3).get<std::int64_t>();
-    samples.push_back({row.at(0).get<int>(), row.at(1).get<int>(),
-                       row.at(4).get<double>() / static_cast<double>(calls), calls});
+    rows.push_back({.process = row.at(0).get<int>(),
+                    .block = row.at(1).get<int>(),
+                    .calls = row.at(3).get<std::int64_t>(),
+                    .time_ns = row.at(4).get<double>()});
   }
+  if (mode == "sustained") return steady(rows);
+  std::vector<Sample> samples;
+  for (const Row& row : rows) samples.push_back(sample_of(row));
   return samples;
 }
 

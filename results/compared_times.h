@@ -9,8 +9,8 @@
 
 namespace ampgate::results {
 
-// The samples of a record's measurement; empty where it carries no numbers.
-std::vector<Sample> recorded_samples(const Json& measurement);
+// The samples of a record's measurement in this mode (empty: warm) that its estimates rest on.
+std::vector<Sample> recorded_samples(const Json& measurement, const std::string& mode);
 
 // `slower` where the whole interval of B : A lies above 1 + tolerance, `faster` where it lies below
 // 1 / (1 + tolerance), `same` where it lies between the two, else `ambiguous`; so is a ratio without

@@ -1,6 +1,8 @@
 #include "results/comparison.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,12 +15,11 @@
 namespace ampgate::results {
 namespace {
 
-// Both trials of one id, and what was found out about them so far.
-struct Pair {
-  const Json* a;
-  const Json* b;
-  Json result;
-  std::vector<Sample> samples_a{}, samples_b{};
+// Samples of both records for one part of a trial's result: itself, or one of its modes.
+struct Timed {
+  std::size_t trial;
+  std::string mode;  // empty: warm
+  std::vector<Sample> a, b;
 };
 
 std::map<std::string, const Json*> by_id(const Json& record) {
@@ -35,76 +36,115 @@ Json which(const Json& record) {
   return json;
 }
 
-// Why a trial has no samples; empty where it has.
-std::string unmeasured(const Json& trial, const char* name) {
-  const std::string side = name;
-  if (!trial.contains("measurement")) return side + " did not measure it";
-  const auto verdict = trial.at("measurement").at("verdict").get<std::string>();
-  if (carries_numbers(measurement_verdict_from(verdict))) return {};
-  return side + "'s measurement is " + verdict;
+// Why a measurement (null: there is none) has no samples to compare; empty where it has.
+std::string unmeasured(const Json& measured, const std::string& side) {
+  if (measured.is_null()) return side + " did not measure it";
+  const auto verdict = measured.at("verdict").get<std::string>();
+  return carries_numbers(measurement_verdict_from(verdict)) ? "" : side + "'s measurement is " + verdict;
 }
 
-void refuse(Pair& pair, const Difference& difference) {
-  pair.result["refused"] = {{"field", difference.field}, {"in_words", difference.words()}};
-  if (!difference.a.is_null()) pair.result["refused"]["a"] = difference.a;
-  if (!difference.b.is_null()) pair.result["refused"]["b"] = difference.b;
+Json refusal(const Difference& difference) {
+  Json refused{{"field", difference.field}, {"in_words", difference.words()}};
+  if (!difference.a.is_null()) refused["a"] = difference.a;
+  if (!difference.b.is_null()) refused["b"] = difference.b;
+  return refused;
 }
 
-void look_at(Pair& pair, const std::optional<Difference>& whole) {
-  if (auto difference = whole ? whole : unfair_trial(*pair.a, *pair.b)) return refuse(pair, *difference);
-  pair.result.update(changes(*pair.a, *pair.b));
-  const std::string in_a = unmeasured(*pair.a, "A"), in_b = unmeasured(*pair.b, "B");
-  if (!in_a.empty() || !in_b.empty()) {
-    pair.result["absent"] = {{"time", in_a + (in_a.empty() || in_b.empty() ? "" : "; ") + in_b}};
-    return;
-  }
-  pair.samples_a = recorded_samples(pair.a->at("measurement"));
-  pair.samples_b = recorded_samples(pair.b->at("measurement"));
-}
+class Comparison {
+ public:
+  explicit Comparison(double tolerance) : tolerance_(tolerance) {}
 
-bool has_samples(const Pair& pair) { return !pair.samples_a.empty() && !pair.samples_b.empty(); }
-
-void compare_times(std::vector<Pair>& pairs, double tolerance) {
-  std::size_t comparisons = 0;
-  for (const auto& pair : pairs) {
-    if (has_samples(pair) && unpaired_ratio(pair.samples_b, pair.samples_a, 0.95).interval) ++comparisons;
-  }
-  const double level = simultaneous_level(kFalseSlower, std::max<std::size_t>(comparisons, 1));
-  for (auto& pair : pairs) {
-    if (has_samples(pair))
-      pair.result["time"] = compared_times(pair.samples_a, pair.samples_b, level, tolerance);
-  }
-}
-
-Json summary(const std::vector<Pair>& pairs) {
-  Json counts{{"trials", pairs.size()},
-              {"refused", 0},
-              {"worse", 0},
-              {"better", 0},
-              {"slower", 0},
-              {"faster", 0},
-              {"same", 0},
-              {"ambiguous", 0},
-              {"measured_by_one", 0}};
-  const auto count = [&](const std::string& what) { counts[what] = counts[what].get<int>() + 1; };
-  for (const auto& pair : pairs) {
-    const Json& result = pair.result;
-    if (result.contains("refused")) count("refused");
-    std::set<std::string> ways;
-    for (const auto* key : {"verdict", "measurement_verdict"}) {
-      if (result.contains(key)) ways.insert(result[key].at("change").get<std::string>());
+  void add(const Json& trial_a, const Json& trial_b, const std::optional<Difference>& whole) {
+    Json result{{"id", trial_a.at("id")}};
+    if (const auto difference = whole ? whole : unfair_trial(trial_a, trial_b)) {
+      result["refused"] = refusal(*difference);
+    } else {
+      result.update(changes(trial_a, trial_b));
+      add_measured(result, trial_a.value("measurement", Json()), trial_b.value("measurement", Json()), "");
+      add_variants(result, trial_a.value("variants", Json::object()),
+                   trial_b.value("variants", Json::object()));
     }
-    if (ways.count("worse") != 0) {
+    trials_.push_back(std::move(result));
+  }
+
+  // The trials' results, once all have been added: their intervals hold together.
+  Json finish() {
+    std::size_t comparisons = 0;
+    for (const auto& timed : timed_) {
+      if (unpaired_ratio(timed.b, timed.a, 0.95).interval) ++comparisons;
+    }
+    const double level = simultaneous_level(kFalseSlower, std::max<std::size_t>(comparisons, 1));
+    for (const auto& timed : timed_) {
+      Json& trial = trials_[timed.trial];
+      (timed.mode.empty() ? trial : trial["variants"][timed.mode])["time"] =
+          compared_times(timed.a, timed.b, level, tolerance_);
+    }
+    return trials_;
+  }
+
+ private:
+  // `part` is the trial's result, or that of one of its modes.
+  void add_measured(Json& part, const Json& a, const Json& b, const std::string& mode) {
+    if (!a.is_null() && !b.is_null()) {
+      if (Json change = measurement_change(a, b); !change.is_null())
+        part["measurement_verdict"] = std::move(change);
+    }
+    const std::string in_a = unmeasured(a, "A"), in_b = unmeasured(b, "B");
+    if (in_a.empty() && in_b.empty()) {
+      timed_.push_back({trials_.size(), mode, recorded_samples(a, mode), recorded_samples(b, mode)});
+      return;
+    }
+    part["absent"] = {{"time", in_a + (in_a.empty() || in_b.empty() ? "" : "; ") + in_b}};
+    if (a.is_null() != b.is_null()) part["measured_by_one"] = true;
+  }
+
+  void add_variants(Json& result, const Json& a, const Json& b) {
+    Json modes = a;
+    modes.update(b);
+    for (const auto& [mode, either] : modes.items()) {
+      result["variants"][mode] = Json::object();
+      add_measured(result["variants"][mode], a.value(mode, Json()), b.value(mode, Json()), mode);
+    }
+  }
+
+  double tolerance_;
+  Json trials_ = Json::array();
+  std::vector<Timed> timed_;
+};
+
+class Counts {
+ public:
+  void add(const Json& trial) {
+    count("trials");
+    if (trial.contains("refused")) count("refused");
+    ways_.clear();
+    note(trial, "verdict");
+    add_part(trial);
+    const Json variants = trial.value("variants", Json::object());
+    for (const auto& part : variants) add_part(part);
+    if (ways_.count("worse") != 0) {
       count("worse");
-    } else if (ways.count("better") != 0) {
+    } else if (ways_.count("better") != 0) {
       count("better");
     }
-    if (result.contains("time")) count(result["time"].at("verdict").get<std::string>());
-    if (!result.contains("refused") && pair.a->contains("measurement") != pair.b->contains("measurement"))
-      count("measured_by_one");
   }
-  return counts;
-}
+  const Json& json() const { return counts_; }
+
+ private:
+  void count(const std::string& what) { counts_[what] = counts_[what].get<int>() + 1; }
+  void note(const Json& part, const char* key) {
+    if (part.contains(key)) ways_.insert(part[key].at("change").get<std::string>());
+  }
+  void add_part(const Json& part) {
+    note(part, "measurement_verdict");
+    if (part.contains("time")) count(part["time"].at("verdict").get<std::string>());
+    if (part.contains("measured_by_one")) count("measured_by_one");
+  }
+
+  Json counts_{{"trials", 0}, {"refused", 0}, {"worse", 0},     {"better", 0},         {"slower", 0},
+               {"faster", 0}, {"same", 0},    {"ambiguous", 0}, {"measured_by_one", 0}};
+  std::set<std::string> ways_;
+};
 
 }  // namespace
 
@@ -117,24 +157,23 @@ Json compare_records(const Json& record_a, const Json& record_b) {
   }
   const auto in_a = by_id(record_a), in_b = by_id(record_b);
   const auto whole = unfair(record_a, record_b);
-  std::vector<Pair> pairs;
+  Comparison comparison(record_a.at("rules").at("measurement").at("tolerance").get<double>());
   for (const auto& trial : record_a.at("trials")) {
-    const auto id = trial.at("id").get<std::string>();
-    const auto match = in_b.find(id);
+    const auto match = in_b.find(trial.at("id").get<std::string>());
     if (match == in_b.end()) {
-      result["only_in_a"].push_back(id);
-      continue;
+      result["only_in_a"].push_back(trial.at("id"));
+    } else {
+      comparison.add(trial, *match->second, whole);
     }
-    pairs.push_back({&trial, match->second, {{"id", id}}});
-    look_at(pairs.back(), whole);
   }
   for (const auto& trial : record_b.at("trials")) {
     if (in_a.count(trial.at("id").get<std::string>()) == 0) result["only_in_b"].push_back(trial.at("id"));
   }
-  compare_times(pairs, record_a.at("rules").at("measurement").at("tolerance").get<double>());
-  result["summary"] = summary(pairs);
-  result["trials"] = Json::array();
-  for (auto& pair : pairs) result["trials"].push_back(std::move(pair.result));
+  const Json trials = comparison.finish();
+  Counts counts;
+  for (const auto& trial : trials) counts.add(trial);
+  result["summary"] = counts.json();
+  result["trials"] = trials;
   return result;
 }
 

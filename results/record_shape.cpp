@@ -80,22 +80,32 @@ void check_samples(const Checker& check, const Json& measured, const std::string
   }
 }
 
-void check_measurement(const Checker& check, const Json& trial, const std::string& pointer) {
-  if (!trial.contains("measurement")) return;
-  const Json& measured = check.object(trial, pointer, "measurement");
-  const std::string here = pointer + "/measurement";
+// A measurement, or one of the same trial in another mode.
+void check_measured(const Checker& check, const Json& measured, const std::string& here) {
   try {
-    measurement_verdict_from(check.word(measured, here, "verdict"));
+    // Samples of a trial that failed are kept as they were, and nothing is computed from them.
+    if (carries_numbers(measurement_verdict_from(check.word(measured, here, "verdict"))))
+      check_samples(check, measured, here);
   } catch (const std::invalid_argument& error) {
     check.fail(here + "/verdict", error.what());
   }
-  check_samples(check, measured, here);
   check_estimate(check, measured, here, "time_ns", "median");
   for (const auto* key : {"speedup_over_fp32", "fp16_to_bf16", "tflops", "gbps"}) {
     check_estimate(check, measured, here, key, "value");
   }
   if (measured.contains("memory")) {
     check_number(check, check.object(measured, here, "memory"), here + "/memory", "peak_bytes");
+  }
+}
+
+void check_measurement(const Checker& check, const Json& trial, const std::string& pointer) {
+  if (trial.contains("measurement"))
+    check_measured(check, check.object(trial, pointer, "measurement"), pointer + "/measurement");
+  if (!trial.contains("variants")) return;
+  for (const auto& [mode, measured] : check.object(trial, pointer, "variants").items()) {
+    const std::string here = pointer + "/variants/" + mode;
+    if (!measured.is_object()) check.fail(here, "must be object");
+    check_measured(check, measured, here);
   }
 }
 

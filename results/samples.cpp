@@ -40,6 +40,10 @@ const std::vector<std::string>& extra_modes() {
 
 std::string mode_of(const Json& process) { return process.value("mode", kWarm); }
 
+Sample sample_of(const Row& row) {
+  return {row.process, row.block, row.time_ns / static_cast<double>(row.calls), row.calls};
+}
+
 std::string group_of(const std::string& id) { return id.substr(0, id.find('/', id.find('/') + 1)); }
 
 Selection select_samples(const RunData& run, const std::string& id, const std::string& mode) {
@@ -65,8 +69,7 @@ Selection select_samples(const RunData& run, const std::string& id, const std::s
         ++selection.disturbance.left_out;
         continue;
       }
-      selection.samples.push_back(
-          {row.process, row.block, row.time_ns / static_cast<double>(row.calls), row.calls});
+      selection.samples.push_back(sample_of(row));
     }
     if (selection.disturbance.example.empty() && !disturbed.empty())
       selection.disturbance.example = disturbed.begin()->second;

@@ -28,6 +28,9 @@ struct Row {
   Json more = Json::object();  // "disturbed", "call_times_ns", "device"
 };
 
+// The mean of one call of the row.
+Sample sample_of(const Row& row);
+
 // "case/shape" of a trial's id.
 std::string group_of(const std::string& id);
 

@@ -7,10 +7,6 @@
 namespace ampgate::results {
 namespace {
 
-Sample sample_of(const Row& row) {
-  return {row.process, row.block, row.time_ns / static_cast<double>(row.calls), row.calls};
-}
-
 double median_of(const std::vector<Sample>& samples) {
   std::vector<double> times;
   for (const Sample& sample : samples) times.push_back(sample.time_ns);

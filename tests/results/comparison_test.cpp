@@ -209,6 +209,31 @@ TEST(Comparison, AMeasurementThatGotWorse) {
   EXPECT_EQ(result.at("trials").at(0).at("absent").at("time"), "B's measurement is output-changed");
 }
 
+TEST(Comparison, EveryModeIsCompared) {
+  Json a = record("A", {trial("fp32", quiet(1000, 1))}), b = record("B", {trial("fp32", quiet(1000, 2))});
+  Json& of_a = a["trials"][0]["variants"];
+  Json& of_b = b["trials"][0]["variants"];
+  of_a["cold"] = of_a["latency"] = a["trials"][0]["measurement"];
+  of_b["cold"] = trial("fp32", quiet(1100, 3))["measurement"];
+  const Json result = compare_records(a, b);
+  const Json& found = result.at("trials").at(0);
+  EXPECT_EQ(found.at("time").at("verdict"), "same");
+  EXPECT_EQ(found.at("variants").at("cold").at("time").at("verdict"), "slower");
+  EXPECT_NEAR(found.at("time").at("level").get<double>(), 1 - 2 * kFalseSlower / 2, 1e-12);
+  EXPECT_EQ(found.at("variants").at("latency").at("absent").at("time"), "B did not measure it");
+  EXPECT_EQ(result.at("summary").at("slower"), 1);
+  EXPECT_EQ(result.at("summary").at("measured_by_one"), 1);
+}
+
+TEST(Comparison, SamplesThatWereLeftOutStayOut) {
+  Json a = record("A", {trial("fp32", quiet(1000, 1))}), b = record("B", {trial("fp32", quiet(1000, 2))});
+  for (int block = 0; block < 5; ++block) {
+    b["trials"][0]["measurement"]["samples"].push_back(
+        {0, 100 + block, 0, 1, 9e9, {{"disturbed", "steal time"}, {"left_out", true}}});
+  }
+  EXPECT_EQ(compare_records(a, b).at("trials").at(0).at("time").at("verdict"), "same");
+}
+
 TEST(Changes, ErrorsOperatorsMemory) {
   Json a = trial("fp32", {}), b = trial("fp32", {});
   EXPECT_TRUE(changes(a, b).empty());

@@ -1,10 +1,11 @@
 // A case that misbehaves on request, compiled into the test workers only. AMPGATE_MISBEHAVE=WHAT@PROGRAM@TYPE
-// says what it does (segv, abort, hang, exit0, throw, nan, wrong, write-input), in which program
+// says what it does (segv, abort, hang, exit0, throw, nan, wrong, write-input, slowN), in which program
 // (ampgate-validate, ampgate-bench) and with which type of input (float32, float16, bfloat16). "WHAT:N"
-// begins with call number N, counted per process.
+// begins with call number N, counted per process. "slow3": each call takes 3 % longer than it did.
 #include <errno.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <stdexcept>
@@ -17,9 +18,12 @@
 namespace ampgate::cases {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 struct Request {
   std::string what, program, type;
   long first_call = 0;
+  double slower_by = 0;  // share of a call's own time
 };
 
 Request request() {
@@ -36,6 +40,7 @@ Request request() {
     result.first_call = std::stol(result.what.substr(colon + 1));
     result.what.resize(colon);
   }
+  if (result.what.starts_with("slow")) result.slower_by = std::stod(result.what.substr(4)) / 100;
   return result;
 }
 
@@ -52,13 +57,22 @@ void misbehave(const std::string& what, const at::Tensor& input, at::Tensor& out
   if (what == "write-input") const_cast<at::Tensor&>(input).view(-1)[0].add_(1.0);
 }
 
+// Until a call that began then has taken this much longer than it has until now.
+void spin(Clock::time_point began, double slower_by) {
+  const auto until = (Clock::now() - began) * (1 + slower_by);
+  while (Clock::now() - began < until) {
+  }
+}
+
 Outputs run(State& state) {
   static const Request asked = request();
   static long calls = 0;
+  const auto began = Clock::now();
   at::Tensor output = at::exp(state[0]);
   if (asked.program == program_invocation_short_name &&
       asked.type == precision::type_name(state[0].scalar_type()) && ++calls > asked.first_call) {
     misbehave(asked.what, state[0], output);
+    if (asked.slower_by > 0) spin(began, asked.slower_by);
   }
   return {output};
 }
@@ -66,7 +80,7 @@ Outputs run(State& state) {
 const Registration registration{{
     .name = "misbehave",
     .dims = {"n"},
-    .suites = {{"smoke", {{1000}}}},
+    .suites = {{"smoke", {{1000}}}, {"standard", {{1 << 16}}}},
     .outputs = {"out"},
     .setup = [](const Shape& shape, const Fill& fill) -> State {
       return {{{"x", fill.normal("x", {shape["n"]})}}};
