@@ -41,7 +41,8 @@ std::string changed_setting(const backends::Fields& before, const backends::Fiel
 std::string other_than_validated(const results::Json& evidence, Mode mode) {
   const auto validated = evidence.find("settings");
   if (validated == evidence.end()) return "/settings: the evidence does not say";
-  for (const auto& [name, value] : observed_settings(mode).items()) {
+  const results::Json settings = observed_settings(mode);
+  for (const auto& [name, value] : settings.items()) {
     const std::string was = validated->value(name, "not set");
     const auto now = value.get<std::string>();
     if (was != now) return "/settings/" + name + " is " + now + ", validated was " + was;

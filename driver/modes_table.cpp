@@ -43,7 +43,7 @@ std::vector<Cell> row(const Json& trial, const std::string& mode, const Json& me
       {trial.at("id").get<std::string>()}, {mode}, {"-"}, {"-"}, {verdict, colour_of(verdict)}};
   if (!measurement.contains("time_ns")) return cells;
   cells[2].text = median_words(measurement);
-  if (measurement.contains("speedup_over_fp32"))
+  if (has_speedup(measurement))
     cells[3].text = ratio_words(measurement["speedup_over_fp32"].at("value").get<double>()) + "x";
   cells.push_back({detail(measurement)});
   return cells;

@@ -69,7 +69,7 @@ std::vector<Cell> row(const Json& trial, bool measures) {
   if (!measurement.contains("time_ns")) return cells;
   cells[5].text = median_words(measurement);
   cells[6].text = rate(measurement);
-  if (measurement.contains("speedup_over_fp32")) {
+  if (has_speedup(measurement)) {
     cells[7].text = ratio_words(measurement["speedup_over_fp32"].at("value").get<double>()) + "x";
   }
   if (measurement.contains("memory") && measurement["memory"].contains("peak_bytes")) {
@@ -81,6 +81,11 @@ std::vector<Cell> row(const Json& trial, bool measures) {
 }  // namespace
 
 // "1.23 ms ±2.1%": the interval's half width in percent of the median.
+bool has_speedup(const Json& measurement) {
+  const auto speedup = measurement.find("speedup_over_fp32");
+  return speedup != measurement.end() && !speedup->value("not_lowered", false);
+}
+
 std::string median_words(const Json& measurement) {
   const Json& time = measurement.at("time_ns");
   const double value = time.at("median").get<double>();

@@ -9,6 +9,10 @@ namespace ampgate::driver {
 
 std::string table(const results::Json& record, bool colour);
 
+// Is there a speed-up that says something about the precision? Where autocast left every operator in FP32,
+// the number compares FP32 with itself.
+bool has_speedup(const results::Json& measurement);
+
 // "1.23 ms ±2.1%": the median of a measurement, and its interval's half width in percent of it.
 std::string median_words(const results::Json& measurement);
 

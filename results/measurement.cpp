@@ -7,6 +7,7 @@
 
 #include "results/ceilings.h"
 #include "results/estimate_json.h"
+#include "results/overhead.h"
 #include "results/percentiles.h"
 #include "results/roofline.h"
 #include "results/samples.h"
@@ -33,6 +34,11 @@ template <typename Value>
 Value validated(const RunData& run, const std::string& id, const char* key, Value otherwise) {
   const auto trial = run.trials.find(id);
   return trial == run.trials.end() ? otherwise : trial->second.value(key, otherwise);
+}
+
+// Autocast left every operator in FP32: the trial says nothing about 16 bit.
+bool is_not_lowered(const RunData& run, const std::string& id) {
+  return validated(run, id, "not_lowered", false);
 }
 
 bool is_measured(const RunData& run, const std::string& id, const std::string& mode) {
@@ -79,12 +85,20 @@ void add_ratios(Json& result, const RunData& run, const std::string& id, double 
     if (const auto speedup = ratio(run, baseline, id, level, mode)) {
       result["speedup_over_fp32"] = to_json(*speedup, "value", level);
       result["speedup_over_fp32"]["in_words"] = say_speedup(*speedup);
+      if (is_not_lowered(run, id)) {
+        // FP32 against FP32: what autocast itself costs.
+        result["speedup_over_fp32"]["not_lowered"] = true;
+        result["speedup_over_fp32"]["in_words"] =
+            "not lowered: autocast left every operator in FP32, so this is no speed of 16 bit";
+      }
     } else {
       result["absent"]["speedup_over_fp32"] = "fp32 was not measured beside it";
     }
   }
   if (const auto bf16 = bf16_partner(id); !bf16.empty()) {
-    if (const auto compared = ratio(run, id, bf16, level, mode)) {
+    if (is_not_lowered(run, id) || is_not_lowered(run, bf16)) {
+      result["absent"]["fp16_to_bf16"] = "not lowered: autocast left every operator in FP32";
+    } else if (const auto compared = ratio(run, id, bf16, level, mode)) {
       result["fp16_to_bf16"] = to_json(*compared, "value", level);
       result["fp16_to_bf16"]["in_words"] = say_fp16_to_bf16(*compared);
     } else {
@@ -221,7 +235,7 @@ Json measured_in(const RunData& run, const std::string& id, const Rules& rules, 
   const Estimate time = median_time(samples, level);
   const Json facts = validated(run, id, "facts", Json::object());
   const Work work{facts.value("flops", 0.0), facts.value("bytes", 0.0),
-                  format_of(precision_of(id), validated(run, id, "not_lowered", false)), mode == "cold"};
+                  format_of(precision_of(id), is_not_lowered(run, id)), mode == "cold"};
   if (std::string reason = impossible(work, time, ceilings); !reason.empty()) return refused(reason);
 
   make(result, MeasurementVerdict::kAmbiguous, shortfall(run, samples.size(), time, mode));
@@ -241,6 +255,8 @@ Json measured_in(const RunData& run, const std::string& id, const Rules& rules, 
   add_roofline(result, work, time, ceilings);
   if (mode == kWarm) {
     add_inspection(result, run, id);
+    add_overhead(result, run, id, time, level);
+    add_casts(result, inspection(run, id), level);
     add_targets(result, run, id, rules);
   }
   add_rows(result, rows);
@@ -279,7 +295,7 @@ double widest_interval(const RunData& run, const std::string& group, const Rules
     widest =
         std::max(widest, relative_half_width(median_time(select_samples(run, id, kWarm).samples, level)));
     const auto bf16 = bf16_partner(id);
-    if (bf16.empty()) continue;
+    if (bf16.empty() || is_not_lowered(run, id) || is_not_lowered(run, bf16)) continue;
     if (const auto compared = ratio(run, id, bf16, level, kWarm))
       widest = std::max(widest, relative_half_width(*compared));
   }

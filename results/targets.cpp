@@ -34,6 +34,9 @@ void judge(Json& measurement, const std::string& trials, const Floor& floor) {
   if (!measurement.contains(floor.measured)) {
     entry["outcome"] = "not shown";
     entry["absent"] = {{"value", "this trial has no " + std::string(floor.measured)}};
+  } else if (measurement[floor.measured].value("not_lowered", false)) {
+    entry["outcome"] = "not shown";
+    entry["absent"] = {{"value", "not lowered: autocast left every operator in FP32"}};
   } else {
     entry["value"] = measurement[floor.measured].at("value");
     entry["outcome"] = outcome(measurement[floor.measured], *floor.least);

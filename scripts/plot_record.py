@@ -32,8 +32,9 @@ def draw(record: dict[str, Any], target: Path) -> None:
         colour, offset = STYLES[trial["precision"]]
         row = names.index(f"{trial['case']} {trial['shape']['name']}") + offset
         ratio = trial.get("measurement", {}).get("speedup_over_fp32")
-        if ratio is None:
-            axes.text(1.0, row, trial["verdict"], color=colour, fontsize=7, va="center")
+        if ratio is None or ratio.get("not_lowered"):
+            words = trial["verdict"] if ratio is None else "not lowered"
+            axes.text(1.0, row, words, color=colour, fontsize=7, va="center")
             continue
         marker = "o" if trial["verdict"] == "pass" else "D"
         if "interval" in ratio:

@@ -1,9 +1,10 @@
 #include "bench/cell.h"
 
+#include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
+#include "bench/allocations.h"
 #include "bench/schedule.h"
 #include "fake_case.h"
 
@@ -86,6 +87,32 @@ TEST_F(CellTest, OutputsAreReleasedAtEachCall) {
   const auto use = meter->end();
   EXPECT_EQ(use.allocations, 5);
   EXPECT_EQ(use.peak_bytes, 4 << 20) << "never two outputs at once";
+}
+
+TEST_F(CellTest, AsManyOutputsAreDestroyedInsideTheClockAsAreMade) {
+  // Blocks handed out and taken back while the clock runs.
+  class Counter : public backends::Timer, public AllocationListener {
+   public:
+    void start() override { running_ = true; }
+    void stop() override { running_ = false; }
+    std::int64_t elapsed_ns() override { return 1; }
+    void allocated(void*, std::int64_t) override { made += running_ ? 1 : 0; }
+    void released(void*) override { destroyed += running_ ? 1 : 0; }
+    int made = 0;
+    int destroyed = 0;
+
+   private:
+    bool running_ = false;
+  };
+  for (const CellPlan& plan : {CellPlan{.calls = 7}, CellPlan{.calls = 7, .each_call = true}}) {
+    Counter counter;
+    const AllocationScope scope(counter);
+    const Cell cell = run_cell("fake", body_, plan, *backend_, counter);
+    EXPECT_EQ(counter.made, 7);
+    EXPECT_EQ(counter.destroyed, 7);
+    ASSERT_EQ(cell.outputs.size(), 1U) << "those of the last call are there to be looked at";
+    EXPECT_TRUE(cell.outputs[0].equal(state_[0] + state_[0]));
+  }
 }
 
 TEST_F(CellTest, EachCallBetweenItsOwnReadingsOfTheClock) {

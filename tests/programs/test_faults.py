@@ -92,6 +92,35 @@ def test_fault_in_measurement(tmp_path: Path, what: str, verdict: str) -> None:
     assert verdict in result.out
 
 
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("read", "aten::_local_scalar_dense reads a value"),
+        ("threads", "/settings/threads went from 2 to 1"),
+        ("leak", "bytes of malloc that LibTorch's allocator was not asked for: a leak"),
+        ("leak-tensors", "bytes of LibTorch's allocator after its outputs are released: a leak of tensors"),
+    ],
+)
+def test_what_the_case_does_not_declare_is_refused(tmp_path: Path, what: str, words: str) -> None:
+    result, trials = run_misbehaving(tmp_path, f"{what}@ampgate-bench@float16", "--threads", "2")
+    assert result.code == 1
+    refused = trials["cast-fp16"]["measurement"]
+    assert refused["verdict"] == "refused"
+    assert words in refused["reason"]
+    assert any(words in problem for problem in refused["audit"]["problems"])
+    assert "samples" not in refused, "it is refused before it is timed"
+    for precision in OTHERS:
+        assert trials[precision]["measurement"]["verdict"] == "measured", precision
+
+
+def test_a_refused_baseline_leaves_nothing_to_compare_with(tmp_path: Path) -> None:
+    result, trials = run_misbehaving(tmp_path, "read@ampgate-bench@float32")
+    assert result.code == 1
+    assert "reads a value" in trials["fp32"]["measurement"]["reason"]
+    assert trials["cast-bf16"]["measurement"]["verdict"] == "refused"
+    assert "which was refused" in trials["cast-bf16"]["measurement"]["reason"]
+
+
 def test_lost_processes_make_no_measured_number(tmp_path: Path) -> None:
     result, trials = run_misbehaving(tmp_path, "throw:40@ampgate-bench@float32")
     assert result.code == 1

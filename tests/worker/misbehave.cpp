@@ -1,15 +1,20 @@
 // A case that misbehaves on request, compiled into the test workers only. AMPGATE_MISBEHAVE=WHAT@PROGRAM@TYPE
-// says what it does (segv, abort, hang, exit0, throw, nan, wrong, write-input, slowN), in which program
-// (ampgate-validate, ampgate-bench) and with which type of input (float32, float16, bfloat16). "WHAT:N"
-// begins with call number N, counted per process. "slow3": each call takes 3 % longer than it did.
+// says what it does (segv, abort, hang, exit0, throw, nan, wrong, write-input, read, threads, leak,
+// leak-tensors, slowN), in which program (ampgate-validate, ampgate-bench) and with which type of input
+// (float32, float16, bfloat16). "WHAT:N" begins with call number N, counted per process. "slow3": each call
+// takes 3 % longer than it did.
+#include <ATen/Parallel.h>
 #include <errno.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "cases/case.h"
 #include "cases/fills.h"
@@ -44,6 +49,33 @@ Request request() {
   return result;
 }
 
+std::vector<at::Tensor>& kept() {
+  static std::vector<at::Tensor> tensors;
+  return tensors;
+}
+
+// Behind LibTorch's back, as a faulty kernel would: no operator shows it.
+void poke(const at::Tensor& tensor, std::int64_t position, float value) {
+  switch (tensor.scalar_type()) {
+    case at::kHalf:
+      tensor.data_ptr<at::Half>()[position] = value;
+      break;
+    case at::kBFloat16:
+      tensor.data_ptr<at::BFloat16>()[position] = value;
+      break;
+    default:
+      tensor.data_ptr<float>()[position] = value;
+  }
+}
+
+// Never given back.
+void leak() {
+  constexpr std::size_t kBytes = 4096;
+  void* const block = std::malloc(kBytes);
+  std::memset(block, 1, kBytes);
+  asm volatile("" : : "r"(block) : "memory");  // else the compiler leaves it all out
+}
+
 void misbehave(const std::string& what, const at::Tensor& input, at::Tensor& output) {
   if (what == "segv") std::raise(SIGSEGV);
   if (what == "abort") std::abort();
@@ -52,9 +84,13 @@ void misbehave(const std::string& what, const at::Tensor& input, at::Tensor& out
   }
   if (what == "exit0") _exit(0);
   if (what == "throw") throw std::runtime_error("thrown on request");
-  if (what == "nan") output.view(-1)[3].fill_(std::numeric_limits<double>::quiet_NaN());
-  if (what == "wrong") output.view(-1)[3].add_(1.0);
-  if (what == "write-input") const_cast<at::Tensor&>(input).view(-1)[0].add_(1.0);
+  if (what == "nan") poke(output, 3, std::numeric_limits<float>::quiet_NaN());
+  if (what == "wrong") poke(output, 3, 1e4F);
+  if (what == "write-input") poke(input, 0, 3.0F);
+  if (what == "read") output.view(-1)[3].item();
+  if (what == "threads") at::set_num_threads(1);
+  if (what == "leak") leak();
+  if (what == "leak-tensors") kept().push_back(output);
 }
 
 // Until a call that began then has taken this much longer than it has until now.
