@@ -21,7 +21,7 @@ std::string OutputWatch::begin(const cases::Outputs& outputs) {
 }
 
 std::string OutputWatch::look(const Cell& cell, bool must) {
-  constexpr std::int64_t kShare = 20;
+  constexpr std::int64_t kShare = 50;
   if (!must && look_ns_ * kShare > cell.time_ns) return "";
   ++cells_;
   return look(cell.outputs);

@@ -23,7 +23,7 @@ class OutputWatch {
   std::string begin(const cases::Outputs& outputs);
 
   // Checks the outputs of a cell's last call. Looking must not take the time of measuring: all cells are
-  // looked at while that costs less than a twentieth of a cell, else only those for which `must` is set.
+  // looked at while that costs less than a fiftieth of a cell, else only those for which `must` is set.
   // Empty, or what is wrong.
   std::string look(const Cell& cell, bool must);
 

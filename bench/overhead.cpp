@@ -7,8 +7,8 @@
 namespace ampgate::bench {
 namespace {
 
-constexpr int kSamples = 5;  // in each process
-constexpr std::int64_t kCalls = 200;
+constexpr int kSamples = 3;  // in each process
+constexpr std::int64_t kCalls = 64;
 
 // On the host, per call.
 double host_ns(const Body& body, std::int64_t calls, backends::Timer& timer) {

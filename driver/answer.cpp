@@ -126,7 +126,7 @@ std::string sentence(const Json& record, const results::Rules& rules, const Prec
   if (suspect > 0) text += fmt::format(" ({} suspect)", suspect);
   if (failed > 0)
     text += total == 1 ? ": it failed when measured" : fmt::format("; {} failed when measured", failed);
-  if (unmeasured > 0) text += fmt::format("; {} not measured here, since the gate refused", unmeasured);
+  if (unmeasured > 0) text += fmt::format("; {} refused to be measured here", unmeasured);
   if (kept > 0) {
     text += total == 1 ? "; it stayed in FP32 all the same (not lowered)"
                        : fmt::format("; {} of them stayed in FP32 all the same (not lowered)", kept);

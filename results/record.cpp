@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "results/ceilings.h"
 #include "results/error.h"
@@ -70,6 +71,19 @@ Json bench_section(const RunData& run) {
   return section;
 }
 
+// What a user should know of a time before comparing it.
+void add_findings(Json& trial, const Json& measured) {
+  const Json overhead = measured.value("overhead", Json::object());
+  for (const auto& [member, verdict] :
+       {std::pair{"in_words", "dispatch-bound"}, std::pair{"launch_in_words", "launch-bound"}}) {
+    if (!overhead.contains(member)) continue;
+    trial["findings"].push_back({{"input", "ordinary"},
+                                 {"shape", trial.at("shape").at("name")},
+                                 {"verdict", verdict},
+                                 {"text", overhead.at(member)}});
+  }
+}
+
 Json trial_section(const RunData& run, const Json& planned, const Rules& rules, const Json& reached) {
   const auto id = planned.at("id").get<std::string>();
   const auto found = run.trials.find(id);
@@ -78,6 +92,7 @@ Json trial_section(const RunData& run, const Json& planned, const Rules& rules, 
   const auto verdict = verdict_from(trial.at("verdict").get<std::string>());
   const bool opens = opens_gate(verdict, rules.suspect_opens_gate);
   if (Json measured = measurement(run, id, rules, reached); !measured.is_null()) {
+    add_findings(trial, measured);
     trial["measurement"] = std::move(measured);
   } else if (run.ended("bench")) {
     trial["absent"]["measurement"] = opens ? "its fp32 baseline did not open the gate"

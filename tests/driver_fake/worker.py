@@ -211,14 +211,21 @@ def bench(plan: dict) -> None:
 def inspect(plan: dict) -> None:
     for trial in plan["trials"]:
         send("trial_started", id=trial["id"])
-        misbehave(requested("inspect", trial["id"]))
+        what = requested("inspect", trial["id"])
+        misbehave(what)
+        refused = what == "refused"
         send(
             "trial_finished",
             id=trial["id"],
-            verdict="measured",
-            reason="",
+            verdict="refused" if refused else "measured",
+            reason="it reads a value" if refused else "",
             memory={"peak_bytes": 123456, "allocations": 2, "retained_bytes": 0, "resident_growth_bytes": 0},
-            audit={"operators": [], "problems": []},
+            audit={
+                "operators": [],
+                "calls": 1,
+                "dispatches": 2,
+                "problems": ["it reads a value"] if refused else [],
+            },
         )
 
 

@@ -287,6 +287,23 @@ def test_crash_in_a_repetition_is_a_crash(worker: Path, archive: Path) -> None:
     assert trials_of(archive)[CAST]["verdict"] == "crashed"
 
 
+def test_what_the_inspection_refuses_is_not_timed(worker: Path, archive: Path) -> None:
+    result = run(worker, archive, do=[("inspect", CAST, "refused")])
+    assert result.code == 1
+    trials = trials_of(archive)
+    refused = trials[CAST]["measurement"]
+    assert refused["verdict"] == "refused"
+    assert refused["reason"] == "it reads a value"
+    assert refused["audit"]["problems"] == ["it reads a value"]
+    assert not {"time_ns", "samples", "memory"} & refused.keys()
+    others = [
+        trial["measurement"]["verdict"] for name, trial in trials.items() if name != CAST and "measurement" in trial
+    ]
+    assert others
+    assert set(others) == {"measured"}
+    assert "1 refused to be measured here" in result.out
+
+
 def test_crash_while_inspected_leaves_the_time(worker: Path, archive: Path) -> None:
     assert run(worker, archive, do=[("inspect", CAST, "segv")]).code == 0
     measured = trials_of(archive)[CAST]["measurement"]
