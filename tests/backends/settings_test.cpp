@@ -60,8 +60,10 @@ TEST(Apply, ThreadsAffinityAndMallocAreRead) {
     apply({.threads = 3,
            .affinity = {cpu},
            .mmap_threshold_bytes = 1 << 30,
-           .trim_threshold_bytes = 2147483647});
+           .trim_threshold_bytes = 2147483647,
+           .huge_pages = false});
     const Fields fields = read_settings();
+    if (value(fields, "transparent_huge_pages") != "off in this process") return 8;
     if (value(fields, "threads") != "3") return 1;
     if (value(fields, "threads_that_run") != "3") return 2;
     if (value(fields, "interop_threads") != "1") return 3;

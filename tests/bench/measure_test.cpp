@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "bench/schedule.h"
 #include "fake_case.h"
@@ -287,6 +288,49 @@ TEST_F(MeasureTest, AnUnknownCaseIsRefused) {
   auto unknown = plan({"fp32"});
   unknown.groups[0].case_name = "nowhere";
   EXPECT_EQ(answer(run(unknown), "fake/1000/fp32").at("verdict"), "refused");
+}
+
+TEST_F(MeasureTest, EachCallByItselfInModesColdAndLatency) {
+  for (const Mode mode : {Mode::kCold, Mode::kLatency}) {
+    auto prepared = plan();
+    prepared.schedule.mode = mode;
+    const auto samples = named(run(prepared), "sample");
+    ASSERT_GE(samples.size(), 9U);
+    for (const auto& sample : samples) {
+      const auto times = sample.at("call_times_ns").get<std::vector<std::int64_t>>();
+      EXPECT_EQ(times.size(), sample.at("calls").get<std::size_t>());
+      EXPECT_EQ(std::accumulate(times.begin(), times.end(), std::int64_t{0}), sample.at("time_ns"));
+      EXPECT_LE(times.size(), mode == Mode::kCold ? 3U : 100U);
+    }
+  }
+}
+
+TEST_F(MeasureTest, SustainedRunsEachTrialAloneAsLongAsAsked) {
+  auto prepared = plan({"fp32", "cast-bf16"});
+  prepared.schedule.mode = Mode::kSustained;
+  prepared.schedule.sustained_time_ns = 30'000'000;
+  const auto events = run(prepared);
+  std::vector<std::string> turns;
+  std::map<std::string, double> timed;
+  for (const auto& sample : named(events, "sample")) {
+    const auto id = sample.at("id").get<std::string>();
+    if (turns.empty() || turns.back() != id) turns.push_back(id);
+    timed[id] += sample.at("time_ns").get<double>();
+    EXPECT_TRUE(sample.contains("device"));
+  }
+  EXPECT_EQ(turns.size(), 2U) << "one after the other, not in turns";
+  EXPECT_EQ(answer(events, "fake/1000/fp32").at("verdict"), "measured");
+  EXPECT_EQ(answer(events, "fake/1000/cast-bf16").at("verdict"), "measured");
+}
+
+TEST_F(MeasureTest, DefaultMallocIsMeasuredOnTheSameEvidence) {
+  auto prepared = plan({"fp32"});
+  auto& evidence = prepared.groups[0].trials[0].evidence;
+  evidence["settings"]["mmap_threshold_bytes"] = "1073741824";
+  evidence["settings"]["transparent_huge_pages"] = "off in this process";
+  EXPECT_EQ(answer(run(prepared), "fake/1000/fp32").at("verdict"), "refused");
+  prepared.schedule.mode = Mode::kDefaultMalloc;
+  EXPECT_EQ(answer(run(prepared), "fake/1000/fp32").at("verdict"), "measured");
 }
 
 }  // namespace
