@@ -38,16 +38,16 @@ double left_in(const fs::path& group, const char* limit_file, const char* usage_
   return limit - std::max(0.0, used - cached);
 }
 
-double left_in_groups(const fs::path& root) {
+double left_in_groups() {
   double left = kUnlimited;
-  std::ifstream groups(root / "proc/self/cgroup");
+  std::ifstream groups("/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {  // "0::/user.slice", "4:memory:/docker/1a2b"
     const auto first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const bool v2 = controllers.empty();
     if (!v2 && controllers != "memory") continue;
-    const fs::path mount = root / (v2 ? "sys/fs/cgroup" : "sys/fs/cgroup/memory");
+    const fs::path mount = v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
     // A limit of any group above holds too; inside a container the path may be the host's and lead nowhere.
     for (fs::path group = fs::path(line.substr(second + 1)).relative_path();; group = group.parent_path()) {
       left = std::min(left, v2 ? left_in(mount / group, "memory.max", "memory.current")
@@ -60,9 +60,9 @@ double left_in_groups(const fs::path& root) {
 
 }  // namespace
 
-double available_memory_bytes(const fs::path& root) {
-  const double kilobytes = value_of(root / "proc/meminfo", "MemAvailable:");
-  return std::min(kilobytes < 0 ? kUnlimited : kilobytes * 1024, left_in_groups(root));
+double available_memory_bytes() {
+  const double kilobytes = value_of("/proc/meminfo", "MemAvailable:");
+  return std::min(kilobytes < 0 ? kUnlimited : kilobytes * 1024, left_in_groups());
 }
 
 Memory memory_for(const std::string& device, const WorkerFolder& folder) {

@@ -1,7 +1,6 @@
 // How much memory a run may take here.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include "driver/worker_folder.h"
@@ -14,8 +13,8 @@ struct Memory {
 };
 
 // What the system can give without swapping: MemAvailable, and what the control groups of this process (v1 or
-// v2, read below `root`) leave of their limits. Infinity where the system does not say.
-double available_memory_bytes(const std::filesystem::path& root = "/");
+// v2) leave of their limits. Infinity where the system does not say.
+double available_memory_bytes();
 
 // The host's memory that is free, and all of the device's. Asks the worker where it is no CPU.
 Memory memory_for(const std::string& device, const WorkerFolder& folder);

@@ -301,7 +301,11 @@ def facts(asked: list[dict]) -> list[dict]:
     answer = []
     for entry in asked:
         m, n, k = entry["shape"]
-        needs = {"tensor_bytes": 4.0 * (m * k + k * n), "output_bytes": 4.0 * m * n, "bytes": 4.0 * (m * k + k * n + m * n)}
+        needs = {
+            "tensor_bytes": 4.0 * (m * k + k * n),
+            "output_bytes": 4.0 * m * n,
+            "bytes": 4.0 * (m * k + k * n + m * n),
+        }
         good = {"flops": 2.0 * m * n * k, "precisions": dict.fromkeys(PRECISIONS, needs)}
         bad = {"problem": f"case {entry['case']}: k must not be 13"}
         answer.append({"case": entry["case"], **(bad if k == 13 else good)})

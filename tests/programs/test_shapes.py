@@ -37,7 +37,9 @@ def test_ways_to_say_a_shape(case: str, given: str, name: str) -> None:
 
 
 def test_order_duplicates_and_several_cases() -> None:
-    result = planned("--case", "softmax", "--case", "mean", "--shape", "9x5", "--shape", "3x5", "--shape", "rows=9,width=5")
+    result = planned(
+        "--case", "softmax", "--case", "mean", "--shape", "9x5", "--shape", "3x5", "--shape", "rows=9,width=5"
+    )
     assert ids(result) == [f"{case}/{shape}/fp32" for case in ("mean", "softmax") for shape in ("9x5", "3x5")]
 
 
