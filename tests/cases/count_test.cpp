@@ -13,7 +13,7 @@ namespace ampgate::cases {
 namespace {
 
 using at::Tensor;
-using Arguments = c10::ArrayRef<const c10::IValue>;
+using Arguments = const std::vector<c10::IValue>&;
 
 // 2 m n k for each of (m, k) x (k, n); a bias is not counted.
 double product(const Tensor& first, const Tensor& out) {
@@ -53,28 +53,40 @@ struct Count {
   double flops = 0.0;
   std::set<const void*> read;          // memory that any operator was given
   std::map<const void*, double> rows;  // of tables: bytes of the rows that were taken
-  int inside = 0;                      // an operator with a formula, whose parts are not counted again
+  int inside = 0;  // operators with a formula that have not returned: their parts are not counted again
 };
 thread_local Count count;
 
-struct Counted : at::ObserverContext {};
+// Kernels may take their arguments away.
+struct Counted : at::ObserverContext {
+  std::vector<c10::IValue> in;
+  bool outermost = false;  // of the operators with a formula
+};
 
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) {
   for (const auto& input : function.inputs()) {
     if (input.isTensor() && input.toTensor().defined()) count.read.insert(input.toTensor().storage().data());
   }
-  if (!kFormulas.contains(function.name())) return nullptr;
-  ++count.inside;
-  return std::make_unique<Counted>();
+  const std::string_view name = function.name();
+  const bool has_formula = kFormulas.contains(function.name());
+  if (!has_formula && name != "aten::embedding") return nullptr;
+  auto context = std::make_unique<Counted>();
+  context->in.assign(function.inputs().begin(), function.inputs().end());
+  context->outermost = has_formula && count.inside++ == 0;
+  return context;
 }
 
 void on_end(const at::RecordFunction& function, at::ObserverContext* context) {
-  if (std::string_view(function.name()) == "aten::embedding") {
-    count.rows[function.inputs()[0].toTensor().storage().data()] +=
-        static_cast<double>(function.outputs()[0].toTensor().nbytes());
+  if (context == nullptr) return;
+  const auto& call = *static_cast<Counted*>(context);
+  const Tensor out = function.outputs()[0].toTensor();
+  const auto formula = kFormulas.find(function.name());
+  if (formula == kFormulas.end()) {
+    count.rows[call.in[0].toTensor().storage().data()] += static_cast<double>(out.nbytes());
+    return;
   }
-  if (context == nullptr || --count.inside > 0) return;
-  count.flops += kFormulas.at(function.name())(function.inputs(), function.outputs()[0].toTensor());
+  --count.inside;
+  if (call.outermost) count.flops += formula->second(call.in, out);
 }
 
 Outputs counted(const Case& definition, State& state, const precision::Precision& precision) {
