@@ -12,7 +12,7 @@
 namespace ampgate::cases {
 namespace {
 
-constexpr double kLargestSlice = 268435456;  // bytes
+constexpr double kLargestSlice = 67108864;  // bytes
 
 double bytes_of(const State& state) {
   double bytes = 0.0;

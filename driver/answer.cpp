@@ -10,6 +10,7 @@
 #include "driver/exit_code.h"
 #include "driver/islands.h"
 #include "driver/names.h"
+#include "driver/sweep_table.h"
 #include "driver/words.h"
 #include "results/rules.h"
 #include "results/verdict.h"
@@ -207,6 +208,7 @@ std::vector<std::string> answer(const Json& record) {
     if (auto text = sentence(record, rules, precision); !text.empty()) sentences.push_back(std::move(text));
   }
   for (auto& remedy : remedies(record)) sentences.push_back(std::move(remedy));
+  for (auto& grown : sweep_words(record)) sentences.push_back(std::move(grown));
   add_failures(record, rules, sentences);
   if (!judges_required(record, rules)) {
     sentences.push_back(fmt::format(

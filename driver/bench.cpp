@@ -73,6 +73,7 @@ results::ExitCode bench(const Options& options) {
   RunPlan plan;
   plan.command = "bench";
   plan.suite = validated.at("suite").get<std::string>();
+  if (validated.contains("sweep")) plan.sweep = validated.at("sweep");
   plan.seed = options.seed.value_or(validated.at("seed").get<std::uint64_t>());
   plan.rules = results::parse_rules(record.at("rules").dump(), options.evidence + ": /rules");
   load_rules(options, folder.manifest, plan);

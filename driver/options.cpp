@@ -93,14 +93,28 @@ void add_selection(CLI::App& command, Options& options) {
       ->allow_extra_args(false);
   command.add_option("--shapes", options.shapes_file, "A CSV file of such sizes: case,shape or case,m,n,k")
       ->type_name("FILE");
+  command
+      .add_option(
+          "--sweep", options.sweep,
+          "A geometric range of sizes: m=64:4096, m,n,k=64:1024:1.5, all=64:1024; says how time and memory "
+          "grow and where 16 bit pays")
+      ->type_name("RANGE");
 }
 
 // A suite has shapes of its own, so the two exclude each other.
 void refuse_suite_with_shapes(const CLI::App& command, Options& options) {
   if (!has_own_shapes(options)) return;
   if (command.get_option("--suite")->count() > 0) {
-    throw results::UsageError("--suite and --shape exclude each other: a suite has shapes of its own",
-                              "leave one of them out");
+    throw results::UsageError(
+        "--suite and sizes of your own exclude each other: a suite has shapes of its own",
+        "leave one of them out");
+  }
+  if (!options.sweep.empty() && !options.shapes_file.empty()) {
+    throw results::UsageError("--sweep and --shapes exclude each other", "leave one of them out");
+  }
+  if (!options.sweep.empty() && options.command != Command::kRun) {
+    throw results::UsageError("--sweep measures how time grows, and this command does not measure",
+                              "ampgate run --sweep, or give the sizes with --shape");
   }
   options.suite = kOwnSuite;
 }

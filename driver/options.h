@@ -18,6 +18,7 @@ struct Options {
   std::vector<std::string> precisions;  // patterns; empty: all
   std::vector<std::string> shapes;      // sizes of the user's own, as typed
   std::string shapes_file;              // more of them
+  std::string sweep;                    // a range of sizes, as typed
   std::string rules_file;               // empty: the default rules
   std::string archive = "results/archive";
   std::optional<std::uint64_t> seed;
@@ -43,7 +44,7 @@ struct Options {
 
 // Are the sizes the user's own, instead of a suite's?
 inline bool has_own_shapes(const Options& options) {
-  return !options.shapes.empty() || !options.shapes_file.empty();
+  return !options.shapes.empty() || !options.shapes_file.empty() || !options.sweep.empty();
 }
 
 // Nothing: help or version was asked for and printed. Throws results::UsageError.

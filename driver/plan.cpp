@@ -4,6 +4,7 @@
 #include <set>
 
 #include "driver/names.h"
+#include "driver/sweep.h"
 #include "results/error.h"
 
 namespace ampgate::driver {
@@ -103,6 +104,7 @@ bool named_in(const std::string& suite, const CaseInfo& info, const Manifest& ma
 }  // namespace
 
 std::vector<CaseShape> select_shapes(const Manifest& manifest, const Options& options) {
+  if (!options.sweep.empty()) return sweep_shapes(manifest, options);
   if (has_own_shapes(options)) return own_shapes(manifest, options);
   if (std::find(manifest.suites.begin(), manifest.suites.end(), options.suite) == manifest.suites.end()) {
     throw UsageError("unknown suite '" + options.suite + "'", suggest(options.suite, manifest.suites));

@@ -14,6 +14,7 @@
 #include "driver/machine.h"
 #include "driver/modes_table.h"
 #include "driver/previous_run.h"
+#include "driver/sweep_table.h"
 #include "driver/table.h"
 #include "results/record.h"
 
@@ -71,7 +72,8 @@ void print_record(const Options& options, const std::string& text, const std::st
   if (!options.quiet) {
     const bool colour = wants_colour(STDOUT_FILENO);
     fmt::print("\n{}\n", table(record, colour));
-    for (const auto& part : {modes_table(record, colour), ceilings_line(record), disturbed_line(record)}) {
+    for (const auto& part : {sweep_table(record, colour), modes_table(record, colour), ceilings_line(record),
+                             disturbed_line(record)}) {
       if (!part.empty()) fmt::print("{}\n", part);
     }
     if (const auto lines = findings(record); !lines.empty()) {

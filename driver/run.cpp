@@ -10,6 +10,7 @@
 #include "driver/report.h"
 #include "driver/run_plan.h"
 #include "driver/shape_check.h"
+#include "driver/sweep.h"
 #include "results/record.h"
 
 namespace ampgate::driver {
@@ -36,10 +37,11 @@ RunPlan make_plan(const Options& options, const WorkerFolder& folder, const Devi
   // Where the device has no TF32 and the rules require it, the trials say so as `unsupported`.
   const bool tf32 = device.tf32 || results::is_required(plan.rules, "tf32");
   auto shapes = select_shapes(folder.manifest, options);
+  if (!options.sweep.empty()) plan.sweep = plan_sweep(options, folder, plan.device, shapes);
   plan.trials = select_trials(folder.manifest, shapes, options, tf32);
   if (has_own_shapes(options)) {
     std::erase_if(shapes, [&](const CaseShape& shape) { return !is_planned(plan.trials, shape); });
-    check_shapes(shapes, folder, plan.device);
+    if (options.sweep.empty()) check_shapes(shapes, folder, plan.device);
     plan.own_shapes = to_json(shapes);
   }
   plan.phases = {"validate", "repeat"};
@@ -62,6 +64,11 @@ void show(const Options& options, const RunPlan& plan) {
     return;
   }
   for (const auto& trial : plan.trials) fmt::print("{}\n", trial.id);
+  for (const auto& point : plan.sweep.is_null() ? Json::array() : plan.sweep.at("points")) {
+    if (!point.contains("left_out")) continue;
+    fmt::print("left out: {}/{}: {}\n", point.at("case").get<std::string>(),
+               point.at("shape").get<std::string>(), point.at("left_out").get<std::string>());
+  }
   fmt::print(
       "\n{} trials on {} with {} threads, seed {}; at least {}; large shapes take longer, and how "
       "long is not known before they run\n",

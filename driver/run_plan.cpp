@@ -141,6 +141,7 @@ Json journal_header(const RunPlan& plan, const Options& options, const WorkerFol
                     {"schedule", to_json(plan.schedule)},
                     {"trials", trials}};
   if (!plan.own_shapes.is_null()) header["plan"]["selection"]["shapes"] = plan.own_shapes;
+  if (!plan.sweep.is_null()) header["plan"]["sweep"] = plan.sweep;
   header["plan_sha256"] = results::sha256_hex(results::to_text(header["plan"]));
   header["rules"] = results::to_json(plan.rules);
   header["rules_sha256"] = results::rules_digest(plan.rules);

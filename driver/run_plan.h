@@ -28,6 +28,7 @@ struct RunPlan {
   results::Json evidence_source;  // bench: {"path", "digest", "id"}
   results::Json observed_device;  // bench: {"uuid", ...} as seen now
   results::Json own_shapes;       // where the user's own sizes come from; null: a suite's
+  results::Json sweep;            // range and points; null: none
 };
 
 // The rules that the options name, else the built-in ones. Throws results::FileError, also for a case that

@@ -12,6 +12,7 @@
 #include "results/record_shape.h"
 #include "results/samples.h"
 #include "results/sha256.h"
+#include "results/sweep.h"
 #include "results/verdict.h"
 
 namespace ampgate::results {
@@ -129,6 +130,8 @@ Json build_record(const RunData& run, const Rules& rules, const std::string& fin
   record["trials"] = Json::array();
   for (const auto& planned : plan.at("trials"))
     record["trials"].push_back(trial_section(run, planned, rules, reached));
+  if (plan.contains("sweep") && run.ended("bench"))
+    record["sweep"] = sweep_section(run, record["trials"], rules.measurement.interval_level);
   if (!reached.is_null()) record["ceilings"] = std::move(reached);
   return record;
 }

@@ -51,7 +51,8 @@ void add_roofline(Json& measurement, const Work& work, const Estimate& time, con
           measurement["tflops"]["value"].get<double>() / product->at("value").get<double>();
     }
   } else {
-    measurement["absent"]["tflops"] = "the case does not say how many operations it needs";
+    measurement["absent"]["tflops"] =
+        "its operations are none that are counted: products, convolutions, attention";
   }
   if (work.bytes > 0) {
     measurement["gbps"] = rate(time, work.bytes, kGiga);

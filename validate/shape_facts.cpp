@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 
+#include <map>
 #include <stdexcept>
 
 #include "cases/needs.h"
@@ -21,8 +22,11 @@ Json facts_of(const cases::Case& definition, const std::vector<std::int64_t>& si
   }
   Json entry{{"case", definition.name}, {"shape", shape.name}};
   entry["precisions"] = Json::object();
+  std::map<c10::ScalarType, cases::Needs> by_storage;
   for (const auto& precision : precision::all()) {
-    const cases::Needs needs = cases::needs(definition, shape, precision);
+    const auto storage = precision.mode == precision::Mode::kCast ? precision.type : at::kFloat;
+    if (!by_storage.contains(storage)) by_storage[storage] = cases::needs(definition, shape, precision);
+    const cases::Needs& needs = by_storage[storage];
     entry["flops"] = needs.flops;
     Json& bytes = entry["precisions"][precision.name];
     bytes["tensor_bytes"] = needs.tensor_bytes;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Both workers without LibTorch: speaks docs/protocol.md and misbehaves on request.
 
+FAKE_GROWTH maps precisions to exponents: times grow with m (from 4) so, and a call's memory is its output.
 FAKE_WORKER is a JSON list of {"phase", "id", "do"}: when a trial of that id (fnmatch) starts in that phase, `do` one of
 segv, abort, exit0, exit1, hang, skip, give-up-N (say FAKE_ERROR and exit with N), or a verdict's word. "garbage",
 "unknown-trial", "die-at-once" act after `hello`. In phase bench also "too-fast" (beyond any peak), "disturb-N" (another
@@ -146,7 +147,8 @@ def sample(plan: dict, trial: dict, block: int, order: int) -> dict:
     jitter = 1 + 0.01 * ((settings["order_seed"] + 7 * block + 3 * order) % 11) / 11
     if what == "noisy":
         jitter *= 1 + 0.3 * (settings["order_seed"] % 7)
-    each = TIMES[trial["precision"]] * MODES[settings["mode"]] * jitter
+    growth = json.loads(os.environ.get("FAKE_GROWTH", "{}")).get(trial["precision"], 0.0)
+    each = TIMES[trial["precision"]] * (trial["shape"][0] / 4) ** growth * MODES[settings["mode"]] * jitter
     if what == "too-fast":
         each = 1.0
     row = {"id": trial["id"], "process": plan["process"], "block": block, "order": order, "calls": 10, "page_faults": 0}
@@ -164,7 +166,11 @@ def ceilings() -> dict:
     passes = {"bytes": 1000, "times_ns": [100] * 9}
     products = {"size": 100, "flops": 2e6, "times_ns": [500] * 9}
     return {
-        "memory": {"last_level_cache_bytes": 400, "buffer_bytes": 1000, **dict.fromkeys(("read", "write", "copy"), passes)},
+        "memory": {
+            "last_level_cache_bytes": 400,
+            "buffer_bytes": 1000,
+            **dict.fromkeys(("read", "write", "copy"), passes),
+        },
         "matmul": {"fp32": products, "fp16": products, "bf16": products, "tf32": {"absent": "no such format"}},
         "peaks": {"flops_per_s": dict.fromkeys(("fp32", "fp16", "bf16"), 1e14), "source": "invented"},
     }
@@ -219,7 +225,12 @@ def inspect(plan: dict) -> None:
             id=trial["id"],
             verdict="refused" if refused else "measured",
             reason="it reads a value" if refused else "",
-            memory={"peak_bytes": 123456, "allocations": 2, "retained_bytes": 0, "resident_growth_bytes": 0},
+            memory={
+                "peak_bytes": 4 * trial["shape"][0] * trial["shape"][1] if "FAKE_GROWTH" in os.environ else 123456,
+                "allocations": 2,
+                "retained_bytes": 0,
+                "resident_growth_bytes": 0,
+            },
             audit={
                 "operators": [],
                 "calls": 1,

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import AMPGATE, Result, ampgate, records
+from conftest import AMPGATE, ROOT, Result, ampgate, records
+from jsonschema import Draft202012Validator
+
+FAKE = ROOT / "tests" / "driver_fake" / "worker.py"
 
 QUICK = {"measurement": {"processes": 1, "min_blocks": 20, "cell_time_ms": 1}}
 
@@ -173,3 +178,151 @@ def test_run_record_reproducer_bench_and_reproduce(tmp_path: Path) -> None:
     (measured,) = records(tmp_path / "c")
     assert json.loads(measured.read_text())["trials"][-1]["measurement"]["verdict"] == "measured"
     assert ampgate("reproduce", path, last["id"]).code == 0
+
+
+@pytest.fixture(scope="module")
+def fake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("worker") / "fake"
+    folder.mkdir()
+    for name in ("ampgate-validate", "ampgate-bench"):
+        shutil.copy(FAKE, folder / name)
+        (folder / name).chmod(0o755)
+    made = subprocess.run([folder / "ampgate-validate", "manifest"], capture_output=True, text=True, check=True)
+    (folder / "cases.json").write_text(made.stdout)
+    return folder
+
+
+def sweep(fake: Path, archive: Path, *arguments: str | Path, growth: dict | None = None, do: object = ()) -> Result:
+    requests = [{"phase": phase, "id": trial, "do": what} for phase, trial, what in do]
+    env = {"FAKE_WORKER": json.dumps(requests), "FAKE_GROWTH": json.dumps(growth or {})}
+    return ampgate("run", "--worker", fake, "--archive", archive, "--case", "matmul", *arguments, env=env)
+
+
+def sections(archive: Path) -> tuple[dict, dict[str, dict]]:
+    (path,) = records(archive)
+    record = json.loads(path.read_text())
+    schema = json.loads((ROOT / "results" / "schema" / "record.schema.json").read_text())
+    errors = Draft202012Validator(schema).iter_errors(record)
+    assert not [f"{error.json_path}: {error.message}" for error in errors]
+    (of_case,) = record["sweep"]["cases"]
+    return record, {section["precision"]: section for section in of_case["precisions"]}
+
+
+GROWTH = {"fp32": 2.0, "cast-fp16": 1.5, "cast-bf16": 2.5, "autocast-bf16": 1.0, "autocast-fp16": 2.0}
+
+
+def test_sweep_says_how_time_and_memory_grow_and_where_16_bit_pays(fake: Path, tmp_path: Path) -> None:
+    result = sweep(fake, tmp_path, "--sweep", "m=1:64:4", "--shape", "1x5x6", growth=GROWTH)
+    assert result.code == 0, result.out + result.err
+    record, by_precision = sections(tmp_path)
+    assert [trial["shape"]["dims"] for trial in record["trials"][::5]] == [
+        {"m": m, "n": 5, "k": 6} for m in (1, 4, 16, 64)
+    ]
+    for precision, exponent in GROWTH.items():
+        found = by_precision[precision]["time_exponent"]
+        assert found["value"] == pytest.approx(exponent, abs=0.02)
+        assert found["interval"][0] <= found["value"] <= found["interval"][1]
+        assert by_precision[precision]["sizes"] == [1, 4, 16, 64]
+        assert by_precision[precision]["memory_exponent"] == pytest.approx(1.0)
+        assert by_precision[precision]["time_largest_deviation"] < 1.02
+    # By hand, at m = 1, 4, 16, 64: fp32 62, 1000, 16000, 256000 ns; cast-fp16 50, 400, 3200, 25600.
+    assert by_precision["cast-fp16"]["pays"]["where"] == "always"
+    # 28, 900, 28800, 921600: faster at 1 and 4 alone.
+    assert by_precision["cast-bf16"]["pays"] == {"where": "up-to", "size": 4, "shape": "4x5x6"}
+    # 200, 800, 3200, 12800.
+    assert by_precision["autocast-bf16"]["pays"] == {"where": "from", "size": 4, "shape": "4x5x6"}
+    assert "pays" not in by_precision["fp32"]
+    assert "Sweep over m" in result.out
+    assert "autocast-bf16 pays from 4" in result.out
+
+
+def test_sweep_predicts_what_fits(fake: Path, tmp_path: Path) -> None:
+    assert sweep(fake, tmp_path, "--sweep", "m=64:256", "--shape", "1x4x1", growth=GROWTH).code == 0
+    record, by_precision = sections(tmp_path)
+    largest = by_precision["fp32"]["largest_that_fits"]
+    available = record["sweep"]["available_bytes"]
+    # Tensors of 4 (m + 4) bytes and outputs of 16 m bytes, which are the call's peak.
+    assert largest["needed_bytes"] == 20 * largest["size"] + 16
+    assert largest["needed_bytes"] <= available < 20 * 2 * largest["size"] + 16
+    assert largest["predicted"] is True
+    assert largest["at_least"] is False
+
+
+def test_sweep_keeps_sizes_that_fail_or_cannot_be(fake: Path, tmp_path: Path) -> None:
+    result = sweep(
+        fake, tmp_path, "--sweep", "m,k=13:208", growth=GROWTH,
+        do=[("validate", "matmul/52x*/cast-fp16", "segv"), ("bench", "matmul/208x*/cast-bf16", "output-changed")],
+    )  # fmt: skip
+    assert result.code == 1
+    record, by_precision = sections(tmp_path)
+    left_out = [point for point in record["plan"]["sweep"]["points"] if "left_out" in point]
+    assert [(point["size"], point["left_out"]) for point in left_out] == [(13, "case matmul: k must not be 13")]
+    assert by_precision["fp32"]["sizes"] == [26, 52, 104, 208]
+    assert by_precision["cast-fp16"]["sizes"] == [26, 104, 208]
+    assert by_precision["cast-bf16"]["sizes"] == [26, 52, 104]
+    without = {entry["trial"]: entry["verdict"] for entry in record["sweep"]["cases"][0]["without_time"]}
+    assert without == {"matmul/52x8x52/cast-fp16": "crashed", "matmul/208x8x208/cast-bf16": "output-changed"}
+
+
+def test_sweep_leaves_out_what_memory_cannot_hold(fake: Path, tmp_path: Path) -> None:
+    result = sweep(fake, tmp_path, "--sweep", "m=1000:1000000000000000:1000", "--precision", "fp32", growth=GROWTH)
+    assert result.code in (0, 1), result.err
+    record, _ = sections(tmp_path)
+    reasons = [point["left_out"] for point in record["plan"]["sweep"]["points"] if "left_out" in point]
+    assert reasons
+    assert all("memory" in reason for reason in reasons)
+
+
+def test_a_measured_sweep_from_evidence_and_resumed(fake: Path, tmp_path: Path) -> None:
+    assert sweep(fake, tmp_path / "a", "--sweep", "m=4:16", growth=GROWTH).code == 0
+    (evidence,) = records(tmp_path / "a")
+    result = ampgate(
+        "bench", "--evidence", evidence, "--worker", fake, "--archive", tmp_path / "b",
+        env={"FAKE_WORKER": "[]", "FAKE_GROWTH": json.dumps(GROWTH)},
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    assert sections(tmp_path / "b")[1]["fp32"]["time_exponent"]["value"] == pytest.approx(2.0, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--case", "matmul", "--sweep", "m"], ["--sweep m", "no '='"]),
+        (["--case", "matmul", "--sweep", "q=4:64"], ["no size 'q' but m, n, k"]),
+        (["--case", "matmul", "--sweep", "m=64:64"], ["above the lower"]),
+        (["--case", "matmul", "--sweep", "m=0:64"], ["lower end = 0"]),
+        (["--case", "matmul", "--sweep", "m=4"], ["upper end"]),
+        (["--case", "matmul", "--sweep", "m=4:64:1"], ["factor '1'"]),
+        (["--case", "matmul", "--sweep", "m=4:64:nan"], ["factor 'nan'"]),
+        (["--case", "matmul", "--sweep", "m=1:1000000:1.0001"], ["more than 64 sizes"]),
+        (["--sweep", "m=4:64"], ["of which case"]),
+        (["--case", "matmul", "--sweep", "m=4:64", "--shape", "4x4x4", "--shape", "5x5x5"], ["one --shape"]),
+        (["--case", "matmul", "--sweep", "m=4:64", "--shape", "4x4"], ["--shape 4x4", "3 sizes"]),
+        (["--case", "matmul", "--sweep", "m=4:64", "--suite", "smoke"], ["exclude"]),
+    ],
+)
+def test_sweeps_that_cannot_be(arguments: list[str], words: list[str], tmp_path: Path) -> None:
+    result = ampgate("run", "--device", "cpu", "--archive", tmp_path / "archive", *arguments)
+    assert result.code == 2, result.out + result.err
+    for word in words:
+        assert word in result.err
+    assert not (tmp_path / "archive").exists()
+
+
+def test_a_sweep_needs_measuring() -> None:
+    result = ampgate("validate", "--case", "matmul", "--sweep", "m=4:64")
+    assert result.code == 2
+    assert "ampgate run --sweep" in result.err
+
+
+def test_a_sweep_by_the_real_workers(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps(QUICK))
+    result = ampgate(
+        "run", "--device", "cpu", "--case", "exp", "--sweep", "all=256:4096:4", "--precision", "cast-bf16",
+        "--rules", rules, "--archive", tmp_path / "a",
+    )  # fmt: skip
+    assert result.code == 0, result.out + result.err
+    _, by_precision = sections(tmp_path / "a")
+    assert by_precision["cast-bf16"]["sizes"] == [256, 1024, 4096]
+    assert by_precision["cast-bf16"]["memory_exponent"] > 0.5

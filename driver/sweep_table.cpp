@@ -1,0 +1,113 @@
+#include "driver/sweep_table.h"
+
+#include <fmt/format.h>
+
+#include "driver/columns.h"
+#include "driver/names.h"
+#include "driver/words.h"
+
+namespace ampgate::driver {
+namespace {
+
+using results::Json;
+
+std::string size_words(const Json& size) { return fmt::format("{:.0f}", size.get<double>()); }
+
+// "2.81 (2.70 to 2.92)"
+std::string exponent(const Json& section, const char* key) {
+  if (!section.contains(key)) return "-";
+  const Json& found = section.at(key);
+  if (found.is_number()) return fmt::format("{:.2f}", found.get<double>());
+  std::string text = fmt::format("{:.2f}", found.at("value").get<double>());
+  if (found.contains("interval"))
+    text += fmt::format(" ({:.2f} to {:.2f})", found["interval"][0].get<double>(),
+                        found["interval"][1].get<double>());
+  return text;
+}
+
+std::string pays(const Json& section) {
+  if (!section.contains("pays")) return "-";
+  const auto where = section["pays"].at("where").get<std::string>();
+  if (where == "from") return "from " + size_words(section["pays"].at("size"));
+  if (where == "up-to") return "up to " + size_words(section["pays"].at("size"));
+  if (where == "mixed") return "at some sizes";
+  return where == "never" ? "never in this range" : "always in this range";
+}
+
+std::string largest(const Json& section) {
+  if (!section.contains("largest_that_fits")) return "-";
+  const Json& found = section["largest_that_fits"];
+  return (found.at("at_least").get<bool>() ? "at least " : "") + size_words(found.at("size")) +
+         (found.at("predicted").get<bool>() ? " (predicted)" : "");
+}
+
+std::string range(const Json& sizes) {
+  if (sizes.empty()) return "none";
+  return size_words(sizes.front()) + " to " + size_words(sizes.back());
+}
+
+// Sizes of the range that were not run, the first with the reason.
+std::string left_out(const Json& record, const Json& of_case) {
+  int count = 0;
+  std::string first;
+  for (const auto& point : record.at("plan").at("sweep").at("points")) {
+    if (point.at("case") != of_case.at("case") || !point.contains("left_out")) continue;
+    if (count++ == 0)
+      first = point.at("shape").get<std::string>() + ": " + point.at("left_out").get<std::string>();
+  }
+  return count == 0 ? ""
+                    : fmt::format("; {} size{} left out ({})", count, count == 1 ? " was" : "s were", first);
+}
+
+}  // namespace
+
+std::string sweep_table(const Json& record, bool colour) {
+  if (!record.contains("sweep")) return {};
+  const Json& sweep = record.at("sweep");
+  std::vector<std::vector<Cell>> rows;
+  for (const auto& of_case : sweep.at("cases")) {
+    for (const auto& section : of_case.at("precisions")) {
+      rows.push_back({{of_case.at("case").get<std::string>()},
+                      {section.at("precision").get<std::string>()},
+                      {range(section.at("sizes"))},
+                      {exponent(section, "time_exponent")},
+                      {exponent(section, "memory_exponent")},
+                      {pays(section)},
+                      {largest(section)}});
+    }
+  }
+  const auto dims = join(sweep.at("dims").get<std::vector<std::string>>(), ", ");
+  return "Sweep over " + dims + ":\n" +
+         in_columns({{"case"},
+                     {"precision"},
+                     {"sizes"},
+                     {"time ~ size^"},
+                     {"memory ~ size^"},
+                     {"pays"},
+                     {"largest that fits"}},
+                    rows, colour);
+}
+
+std::vector<std::string> sweep_words(const Json& record) {
+  std::vector<std::string> sentences;
+  if (!record.contains("sweep")) return sentences;
+  const auto dims = join(record.at("sweep").at("dims").get<std::vector<std::string>>(), ", ");
+  for (const auto& of_case : record.at("sweep").at("cases")) {
+    std::string text = fmt::format("Sweep of {} over {}:", of_case.at("case").get<std::string>(), dims);
+    for (const auto& section : of_case.at("precisions")) {
+      const auto precision = section.at("precision").get<std::string>();
+      if (precision == "fp32") {
+        text += fmt::format(" fp32's time grows as size^{}, the largest size that fits is {}",
+                            exponent(section, "time_exponent"), largest(section));
+      } else if (section.contains("pays")) {
+        text += fmt::format("; {} pays {}", precision, pays(section));
+      }
+    }
+    if (const auto lost = of_case.at("without_time").size(); lost > 0)
+      text += fmt::format("; {} trials have no time", lost);
+    sentences.push_back(text + left_out(record, of_case) + ".");
+  }
+  return sentences;
+}
+
+}  // namespace ampgate::driver
