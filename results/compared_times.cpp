@@ -26,21 +26,45 @@ std::string change(double ratio) {
   return text;
 }
 
+std::size_t disturbed(const RecordedSamples& samples) { return samples.all.size() - samples.calm.size(); }
+
 }  // namespace
 
-std::vector<Sample> recorded_samples(const Json& measurement, const std::string& mode) {
+RecordedSamples recorded_samples(const Json& measurement, const std::string& mode) {
+  RecordedSamples samples;
   std::vector<Row> rows;
   for (const auto& row : measurement.value("samples", Json::array())) {
-    if (row.size() > 5 && row[5].value("left_out", false)) continue;
+    const Json more = row.size() > 5 ? row[5] : Json::object();
+    if (more.value("left_out", false)) continue;
     rows.push_back({.process = row.at(0).get<int>(),
                     .block = row.at(1).get<int>(),
                     .calls = row.at(3).get<std::int64_t>(),
                     .time_ns = row.at(4).get<double>()});
+    samples.all.push_back(sample_of(rows.back()));
+    if (more.contains("disturbed")) {
+      samples.example = more["disturbed"].get<std::string>();
+    } else {
+      samples.calm.push_back(samples.all.back());
+    }
   }
-  if (mode == "sustained") return steady(rows);
-  std::vector<Sample> samples;
-  for (const Row& row : rows) samples.push_back(sample_of(row));
+  if (mode == "sustained") samples.all = samples.calm = steady(rows);
   return samples;
+}
+
+Estimate time_ratio(const RecordedSamples& a, const RecordedSamples& b, double level) {
+  if (!a.calm.empty() && !b.calm.empty()) {
+    Estimate calm = unpaired_ratio(b.calm, a.calm, level);
+    if (calm.interval || (a.example.empty() && b.example.empty())) return calm;
+  }
+  Estimate ratio = unpaired_ratio(b.all, a.all, level);
+  if (!ratio.interval) return ratio;
+  ratio.interval.reset();
+  const auto count = [](const RecordedSamples& samples) {
+    return std::to_string(disturbed(samples)) + " of " + std::to_string(samples.all.size());
+  };
+  ratio.method = "no interval: " + count(a) + " cells of A and " + count(b) + " of B were disturbed (" +
+                 (b.example.empty() ? a.example : b.example) + ")";
+  return ratio;
 }
 
 std::string time_verdict(const Estimate& ratio, double tolerance) {
@@ -68,9 +92,8 @@ double simultaneous_level(double chance, std::size_t comparisons) {
   return 1 - 2 * chance / static_cast<double>(comparisons);
 }
 
-Json compared_times(const std::vector<Sample>& a, const std::vector<Sample>& b, double level,
-                    double tolerance) {
-  const Estimate ratio = unpaired_ratio(b, a, level);
+Json compared_times(const RecordedSamples& a, const RecordedSamples& b, double level, double tolerance) {
+  const Estimate ratio = time_ratio(a, b, level);
   Json json{{"verdict", time_verdict(ratio, tolerance)}, {"ratio", ratio.value}};
   if (ratio.interval) {
     json["interval"] = {ratio.interval->low, ratio.interval->high};
@@ -81,6 +104,7 @@ Json compared_times(const std::vector<Sample>& a, const std::vector<Sample>& b, 
   json["tolerance"] = tolerance;
   json["samples"] = ratio.samples;
   json["processes"] = ratio.processes;
+  if (disturbed(a) + disturbed(b) > 0) json["disturbed"] = {{"a", disturbed(a)}, {"b", disturbed(b)}};
   json["method"] = ratio.method;
   json["in_words"] = time_words(ratio);
   return json;

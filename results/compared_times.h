@@ -9,8 +9,20 @@
 
 namespace ampgate::results {
 
-// The samples of a record's measurement in this mode (empty: warm) that its estimates rest on.
-std::vector<Sample> recorded_samples(const Json& measurement, const std::string& mode);
+// The samples of a record's measurement that its estimates rest on.
+struct RecordedSamples {
+  std::vector<Sample> all;
+  std::vector<Sample> calm;  // those that no counter of the machine called disturbed
+  std::string example;       // why one was disturbed
+};
+
+// In this mode (empty: warm).
+RecordedSamples recorded_samples(const Json& measurement, const std::string& mode);
+
+// B : A over the calm samples of both, since a machine that was busy during one run looks like slower code.
+// Where they are too few, over all samples and without an interval, and `method` says how many were
+// disturbed.
+Estimate time_ratio(const RecordedSamples& a, const RecordedSamples& b, double level);
 
 // `slower` where the whole interval of B : A lies above 1 + tolerance, `faster` where it lies below
 // 1 / (1 + tolerance), `same` where it lies between the two, else `ambiguous`; so is a ratio without
@@ -24,8 +36,8 @@ std::string time_words(const Estimate& ratio);
 // probability of at most `chance` (Bonferroni).
 double simultaneous_level(double chance, std::size_t comparisons);
 
-// {"verdict", "ratio", "interval", "level", "tolerance", "samples", "processes", "method", "in_words"}
-Json compared_times(const std::vector<Sample>& a, const std::vector<Sample>& b, double level,
-                    double tolerance);
+// {"verdict", "ratio", "interval", "level", "tolerance", "samples", "processes", "disturbed", "method",
+// "in_words"}
+Json compared_times(const RecordedSamples& a, const RecordedSamples& b, double level, double tolerance);
 
 }  // namespace ampgate::results

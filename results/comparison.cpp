@@ -19,7 +19,7 @@ namespace {
 struct Timed {
   std::size_t trial;
   std::string mode;  // empty: warm
-  std::vector<Sample> a, b;
+  RecordedSamples a, b;
 };
 
 std::map<std::string, const Json*> by_id(const Json& record) {
@@ -71,7 +71,7 @@ class Comparison {
   Json finish() {
     std::size_t comparisons = 0;
     for (const auto& timed : timed_) {
-      if (unpaired_ratio(timed.b, timed.a, 0.95).interval) ++comparisons;
+      if (time_ratio(timed.a, timed.b, 0.95).interval) ++comparisons;
     }
     const double level = simultaneous_level(kFalseSlower, std::max<std::size_t>(comparisons, 1));
     for (const auto& timed : timed_) {

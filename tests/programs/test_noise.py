@@ -54,11 +54,13 @@ def rate_words(count: int, trials: int) -> str:
 class Bench:
     """Fresh records of one small operator: one thread, pinned to one processor."""
 
-    def __init__(self, folder: Path, cell_time_ms: float) -> None:
+    def __init__(self, folder: Path, processes: int, cell_time_ms: float) -> None:
         self.folder = folder
+        self.processes = processes
         self.count = 0
         self.rules = folder / "rules.json"
-        self.rules.write_text(json.dumps({"required": ["fp32"], "measurement": {"cell_time_ms": cell_time_ms}}))
+        measurement = {"cell_time_ms": cell_time_ms, "min_blocks": 5 * processes}
+        self.rules.write_text(json.dumps({"required": ["fp32"], "measurement": measurement}))
         self.cpu = str(max(os.sched_getaffinity(0)))
         result = ampgate(
             "validate", "--suite", "standard", "--case", "misbehave", "--precision", "fp32", "--worker", TEST_WORKER,
@@ -67,13 +69,13 @@ class Bench:
         assert result.code == 0, result.out + result.err
         (self.evidence,) = records(folder / "validated")
 
-    def record(self, processes: int, slower_by: int = 0) -> Path:
+    def record(self, slower_by: int = 0) -> Path:
         self.count += 1
         archive = self.folder / f"record{self.count}"
         env = {"AMPGATE_MISBEHAVE": f"slow{slower_by}@ampgate-bench@float32"} if slower_by else {}
         result = ampgate(
             "bench", "--evidence", self.evidence, "--worker", TEST_WORKER, "--rules", self.rules, "--quiet",
-            "--processes", str(processes), "--archive", archive, env=env,
+            "--processes", str(self.processes), "--archive", archive, env=env,
         )  # fmt: skip
         assert result.code == 0, result.out + result.err
         (path,) = records(archive)
@@ -116,16 +118,16 @@ def test_exact_probabilities() -> None:
 
 
 def test_two_records_alike_and_one_of_half_speed(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, cell_time_ms=2)
+    bench = Bench(tmp_path, processes=5, cell_time_ms=2)
     alike, slow = Answers(), Answers()
-    base = bench.record(5)
+    base = bench.record()
     for _ in range(3):  # one false alarm in a hundred is allowed, two of three are not
-        alike.compare(base, bench.record(5))
+        alike.compare(base, bench.record())
         if alike.verdicts[-1] != "slower":
             break
     assert alike.count("slower") < 2, alike
     for _ in range(3):
-        slow.compare(base, bench.record(5, slower_by=100))
+        slow.compare(base, bench.record(slower_by=100))
         if slow.verdicts[-1] == "slower":
             return
     assert slow.count("same", "faster") == 0, slow
@@ -137,13 +139,13 @@ def test_two_records_alike_and_one_of_half_speed(tmp_path: Path) -> None:
 @pytest.mark.deep
 def test_false_alarms_and_slow_downs_of_three_per_cent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pairs = int(os.environ.get("AMPGATE_NOISE_PAIRS", "200"))
-    bench = Bench(tmp_path, cell_time_ms=5)
+    bench = Bench(tmp_path, PROCESSES, cell_time_ms=5)
     order = random.Random(1)
     alike, slow = Answers(), Answers()
     for number in range(pairs):
         wanted = [0, 0, 3] if number % 2 == 0 else [0, 0]
         order.shuffle(wanted)
-        made = [(slower_by, bench.record(PROCESSES, slower_by)) for slower_by in wanted]
+        made = [(slower_by, bench.record(slower_by)) for slower_by in wanted]
         plain = [path for slower_by, path in made if not slower_by]
         alike.compare(*plain)
         for slower_by, path in made:

@@ -234,6 +234,28 @@ TEST(Comparison, SamplesThatWereLeftOutStayOut) {
   EXPECT_EQ(compare_records(a, b).at("trials").at(0).at("time").at("verdict"), "same");
 }
 
+TEST(Comparison, ABusyMachineIsNoSlowerCode) {
+  const Json a = record("A", {trial("fp32", quiet(1000, 1))});
+  Json b = record("B", {trial("fp32", quiet(1000, 2))});
+  Json& rows = b["trials"][0]["measurement"]["samples"];
+  const auto disturb = [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) {
+      rows[i][4] = rows[i][4].get<double>() * 1.8;
+      rows[i].push_back({{"disturbed", "another process kept a CPU"}});
+    }
+  };
+  disturb(0, rows.size() / 2);
+  const Json half = compare_records(a, b).at("trials").at(0).at("time");
+  EXPECT_EQ(half.at("verdict"), "same");
+  EXPECT_EQ(half.at("disturbed"), (Json{{"a", 0}, {"b", rows.size() / 2}}));
+  disturb(rows.size() / 2, rows.size());
+  const Json all = compare_records(a, b).at("trials").at(0).at("time");
+  EXPECT_EQ(all.at("verdict"), "ambiguous");
+  EXPECT_NE(all.at("method").get<std::string>().find("56 of 56 of B were disturbed (another process"),
+            std::string::npos)
+      << all.at("method");
+}
+
 TEST(Changes, ErrorsOperatorsMemory) {
   Json a = trial("fp32", {}), b = trial("fp32", {});
   EXPECT_TRUE(changes(a, b).empty());
