@@ -21,7 +21,9 @@ constexpr std::int64_t kSmallestBuffer = std::int64_t{64} << 20;
 constexpr std::int64_t kUnknownCache = std::int64_t{256} << 20;
 // Products grow until one lasts this long: no larger one would be faster by much.
 constexpr std::int64_t kLongProduct = 20'000'000;
-constexpr std::array<std::int64_t, 6> kSizes{256, 512, 1024, 2048, 4096, 8192};
+constexpr std::array<std::int64_t, 9> kSizes{32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
+// One run is as many products as last this long: shorter ones would time the clock.
+constexpr std::int64_t kShortestRun = 2'000'000;
 
 template <typename Work>
 std::int64_t time_of(const Work& work, backends::Backend& backend, backends::Timer& timer) {
@@ -73,14 +75,21 @@ Json matmul_ceiling(const Format& format, backends::Backend& backend, backends::
     const at::Tensor b = at::full({size, size}, 0.25, options);
     const auto product = [&] { at::mm(a, b); };
     time_of(product, backend, timer);  // primitives, workspaces, pages
-    std::vector<std::int64_t> times;
-    const std::int64_t first = time_of(product, backend, timer);
+    const std::int64_t first = std::max<std::int64_t>(time_of(product, backend, timer), 1);
+    const std::int64_t products = std::max<std::int64_t>(1, kShortestRun / first);
     const int runs = first > kLongProduct ? 3 : kRuns;
-    for (int run = 0; run < runs; ++run) times.push_back(time_of(product, backend, timer));
+    std::vector<std::int64_t> times;
+    for (int run = 0; run < runs; ++run) {
+      times.push_back(time_of(
+          [&] {
+            for (std::int64_t i = 0; i < products; ++i) product();
+          },
+          backend, timer));
+    }
     auto sorted = times;
     std::sort(sorted.begin(), sorted.end());
-    const double flops =
-        2.0 * static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
+    const auto edge = static_cast<double>(size);
+    const double flops = 2.0 * edge * edge * edge * static_cast<double>(products);
     const double rate = flops / static_cast<double>(std::max<std::int64_t>(sorted[sorted.size() / 2], 1));
     if (rate > best_rate) {
       best_rate = rate;

@@ -75,7 +75,8 @@ std::string disturbance(const Conditions& before, const Conditions& after, std::
   // process take it away.
   const double waited = static_cast<double>(after.host.run_delay_ns - before.host.run_delay_ns) / elapsed;
   if (after.host.preemptions > before.host.preemptions && waited > kNoticeable) {
-    reasons.push_back("another process kept a CPU for " + percent(waited) + " of the time");
+    reasons.push_back("threads waited for a CPU that another process held, " + percent(waited) +
+                      " of the time together");
   }
   if (before.host.memory_stall_us && after.host.memory_stall_us) {
     const double stalled =

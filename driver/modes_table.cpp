@@ -74,7 +74,7 @@ std::string ceilings_line(const Json& record) {
       "Ceilings in this run: read {}, write {}, copy {}", rate_words(ceilings.at("read_gbps"), "GB/s"),
       rate_words(ceilings.at("write_gbps"), "GB/s"), rate_words(ceilings.at("copy_gbps"), "GB/s"));
   for (const auto& [format, ceiling] : ceilings.at("matmul_tflops").items())
-    text += fmt::format(", products in {} {}", format, rate_words(ceiling, "TFLOP/s"));
+    text += fmt::format(", products in {} {}", format, tflops_words(ceiling.at("value").get<double>()));
   return text + ".\n";
 }
 

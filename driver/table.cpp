@@ -43,8 +43,7 @@ std::string rate(const Json& measurement) {
   if (measurement.contains("tflops")) {
     const Json& tflops = measurement["tflops"];
     const double value = tflops.at("value");
-    return (value < 0.1 ? three_digits(1e3 * value) + " GFLOP/s" : three_digits(value) + " TFLOP/s") +
-           share(tflops);
+    return tflops_words(value) + share(tflops);
   }
   if (measurement.contains("gbps"))
     return three_digits(measurement["gbps"].at("value")) + " GB/s" + share(measurement["gbps"]);
@@ -92,7 +91,8 @@ std::string median_words(const Json& measurement) {
   std::string text = time_words(value);
   if (!time.contains("interval")) return text + " (no interval)";
   const double half = (time["interval"][1].get<double>() - time["interval"][0].get<double>()) / 2;
-  return text + fmt::format(" ±{:4.1f}%", 100 * half / value);
+  constexpr double kNothing = 10.0;  // an interval wider than that says nothing about the value
+  return half > kNothing * value ? text + " ±>999%" : text + fmt::format(" ±{:4.1f}%", 100 * half / value);
 }
 
 std::string table(const Json& record, bool colour) {

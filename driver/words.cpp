@@ -27,6 +27,10 @@ std::string bytes_words(double bytes) {
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : three_digits(bytes) + " " + std::string(kUnits[unit]);
 }
 
+std::string tflops_words(double tflops) {
+  return tflops < 0.1 ? three_digits(1e3 * tflops) + " GFLOP/s" : three_digits(tflops) + " TFLOP/s";
+}
+
 std::string ratio_words(double ratio) {
   return ratio < 0.1 ? fmt::format("{:.2g}", ratio) : fmt::format("{:.2f}", ratio);
 }

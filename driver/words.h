@@ -12,6 +12,9 @@ std::string three_digits(double value);
 std::string time_words(double nanoseconds);
 std::string bytes_words(double bytes);
 
+// "1.23 TFLOP/s", "45.6 GFLOP/s"
+std::string tflops_words(double tflops);
+
 // "1.35", "0.014": two digits at least.
 std::string ratio_words(double ratio);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace ampgate::bench {
 namespace {
@@ -27,7 +28,9 @@ TEST(Ceilings, AreMeasuredAndBelowThePeaks) {
   for (const auto* format : {"fp32", "fp16", "bf16"}) {
     const auto& measured = ceilings.at("matmul").at(format);
     const double size = measured.at("size");
-    EXPECT_EQ(measured.at("flops"), 2 * size * size * size);
+    const double products = measured.at("flops").get<double>() / (2 * size * size * size);
+    EXPECT_GE(products, 1.0);
+    EXPECT_EQ(products, std::floor(products)) << "a run is a whole number of products";
     const double rate = measured.at("flops").get<double>() / median_time(measured) * 1e9;
     EXPECT_LT(rate, ceilings.at("peaks").at("flops_per_s").at(format).get<double>()) << format;
   }

@@ -36,7 +36,7 @@ TEST_F(DisturbanceTest, AnotherProcessOnTheCpu) {
   after_.host.run_delay_ns += 4 * kMillisecond;
   EXPECT_EQ(verdict(), "") << "threads that slept wait for their CPU without any other process";
   after_.host.preemptions += 1;
-  EXPECT_EQ(verdict(), "another process kept a CPU for 20 % of the time");
+  EXPECT_EQ(verdict(), "threads waited for a CPU that another process held, 20 % of the time together");
   after_.host.run_delay_ns = before_.host.run_delay_ns + kMillisecond / 10;
   EXPECT_EQ(verdict(), "") << "half a percent is below what is noticed";
 }
