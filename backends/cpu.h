@@ -14,7 +14,8 @@ std::unique_ptr<Backend> open_cpu();
 // machine-id itself is not in the result, since records are passed on.
 Identity cpu_identity();
 
-// Data and unified caches of the last level that the CPUs of this process have, together; 0: not told.
+// Data and unified caches of the last level that the CPUs of this process have, together, by the kernel's
+// word or by the processor's own where that is more; 0: not told.
 std::int64_t cpu_last_level_cache_bytes();
 
 // Every thread of LibTorch works on its own part.

@@ -1,5 +1,7 @@
 #include <sched.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -54,7 +56,10 @@ std::int64_t cpu_last_level_cache_bytes() {
   }
   std::int64_t total = 0;
   for (const auto& [shared, bytes] : of_level) total += bytes;
-  return total;
+  // A guest may be told one part of a cache (32 MiB) while data stay in all of it: on one such machine
+  // reading became slow only beyond 128 MiB, and the C library, which asks the processor itself, said 384
+  // MiB.
+  return std::max<std::int64_t>({total, sysconf(_SC_LEVEL3_CACHE_SIZE), sysconf(_SC_LEVEL4_CACHE_SIZE)});
 }
 
 }  // namespace ampgate::backends

@@ -37,8 +37,9 @@ std::int64_t time_of(const Work& work, backends::Backend& backend, backends::Tim
 // Read, write and copy in turn, so that a disturbance does not fall on one alone.
 Json memory_ceilings(backends::Backend& backend, backends::Timer& timer) {
   const std::int64_t cache = backend.last_level_cache_bytes();
-  // Four times the cache: of a buffer of twice its size a part would still be there at the next pass.
-  const std::int64_t bytes = std::max(kSmallestBuffer, 4 * (cache > 0 ? cache : kUnknownCache));
+  // A pass over twice the cache finds nothing of the one before.
+  const std::int64_t wanted = std::max(kSmallestBuffer, 2 * (cache > 0 ? cache : kUnknownCache));
+  const std::int64_t bytes = std::min(wanted, backend.identity().memory_bytes / 4);
   const auto passes = backend.memory_passes(bytes);
   std::array<std::vector<std::int64_t>, 3> times;
   for (int run = 0; run <= kRuns; ++run) {

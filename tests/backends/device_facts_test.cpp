@@ -16,9 +16,7 @@ TEST(DeviceFacts, LastLevelCacheIsThatOfTheSystem) {
   const auto cache = open("cpu")->last_level_cache_bytes();
   EXPECT_GE(cache, 0);
   EXPECT_EQ(cache % 1024, 0);
-  if (const long told = sysconf(_SC_LEVEL3_CACHE_SIZE); told > 0 && cache > 0) {
-    EXPECT_EQ(cache % told, 0) << "several caches of one size, or one";
-  }
+  EXPECT_GE(cache, sysconf(_SC_LEVEL3_CACHE_SIZE)) << "what the processor says is the least";
 }
 
 TEST(DeviceFacts, PassesTouchEveryPage) {
