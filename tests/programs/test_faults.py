@@ -74,6 +74,7 @@ def test_fault_in_the_baseline_stops_the_case(tmp_path: Path, what: str, verdict
         ("exit0", "crashed"),
         ("throw", "crashed"),
         ("wrong:50", "output-changed"),
+        ("wrong-under-load", "output-changed"),
         ("nan:50", "output-changed"),
         ("write-input:50", "output-changed"),
     ],

@@ -1,8 +1,8 @@
 // A case that misbehaves on request, compiled into the test workers only. AMPGATE_MISBEHAVE=WHAT@PROGRAM@TYPE
-// says what it does (segv, abort, hang, exit0, throw, nan, wrong, write-input, read, threads, leak,
-// leak-tensors, slowN), in which program (ampgate-validate, ampgate-bench) and with which type of input
-// (float32, float16, bfloat16). "WHAT:N" begins with call number N, counted per process. "slow3": each call
-// takes 3 % longer than it did.
+// says what it does (segv, abort, hang, exit0, throw, nan, wrong, wrong-under-load, write-input, read,
+// threads, leak, leak-tensors, slowN), in which program (ampgate-validate, ampgate-bench) and with which type
+// of input (float32, float16, bfloat16). "WHAT:N" begins with call number N, counted per process. "slow3":
+// each call takes 3 % longer than it did.
 #include <ATen/Parallel.h>
 #include <errno.h>
 #include <unistd.h>
@@ -14,6 +14,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cases/case.h"
@@ -68,6 +69,12 @@ void poke(const at::Tensor& tensor, std::int64_t position, float value) {
   }
 }
 
+// Did the call before end less than a millisecond ago? Not so for a call that is checked by itself.
+bool follows_closely() {
+  static Clock::time_point last{};
+  return Clock::now() - std::exchange(last, Clock::now()) < std::chrono::milliseconds(1);
+}
+
 // Never given back.
 void leak() {
   constexpr std::size_t kBytes = 4096;
@@ -86,6 +93,7 @@ void misbehave(const std::string& what, const at::Tensor& input, at::Tensor& out
   if (what == "throw") throw std::runtime_error("thrown on request");
   if (what == "nan") poke(output, 3, std::numeric_limits<float>::quiet_NaN());
   if (what == "wrong") poke(output, 3, 1e4F);
+  if (what == "wrong-under-load" && follows_closely()) poke(output, 3, 1e4F);
   if (what == "write-input") poke(input, 0, 3.0F);
   if (what == "read") output.view(-1)[3].item();
   if (what == "threads") at::set_num_threads(1);
