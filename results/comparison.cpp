@@ -95,7 +95,8 @@ class Comparison {
       return;
     }
     part["absent"] = {{"time", in_a + (in_a.empty() || in_b.empty() ? "" : "; ") + in_b}};
-    if (a.is_null() != b.is_null()) part["measured_by_one"] = true;
+    // A mode that only one was asked for is like a trial that only one has.
+    if (mode.empty() && a.is_null() != b.is_null()) part["measured_by_one"] = true;
   }
 
   void add_variants(Json& result, const Json& a, const Json& b) {

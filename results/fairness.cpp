@@ -75,7 +75,7 @@ std::optional<Difference> unfair_trial(const Json& trial_a, const Json& trial_b)
 std::vector<Difference> different_makings(const Json& record_a, const Json& record_b) {
   std::vector<Difference> found;
   for (const std::string field : {"/device", "/environment/libtorch", "/environment/build", "/run/ampgate",
-                                  "/environment/kernel", "/environment/host"}) {
+                                  "/environment/processors", "/environment/kernel", "/environment/host"}) {
     for (auto& difference : differences(at_pointer(record_a, field), at_pointer(record_b, field), field)) {
       found.push_back(std::move(difference));
     }

@@ -30,7 +30,7 @@ std::optional<Difference> unfair(const Json& record_a, const Json& record_b);
 std::optional<Difference> unfair_trial(const Json& trial_a, const Json& trial_b);
 
 // What the records were made with, where that differs: device, LibTorch and its libraries, build, ampgate,
-// kernel. Allowed.
+// hardware threads and NUMA nodes, kernel. Allowed.
 std::vector<Difference> different_makings(const Json& record_a, const Json& record_b);
 
 }  // namespace ampgate::results
