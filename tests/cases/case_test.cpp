@@ -22,6 +22,14 @@ TEST(Case, NamesShapesByTheirSizes) {
   EXPECT_THROW(shape["height"], std::out_of_range);
 }
 
+TEST(Case, MultipliesSizesBeyond64Bits) {
+  const Shape shape = two_dimensional().shape({3'000'000'000, 5'000'000'000});
+  EXPECT_EQ(shape.product({"rows", "width"}), 1.5e19);
+  EXPECT_EQ(shape.product({"rows", "rows"}), 9e18);
+  EXPECT_EQ(shape.product({}), 1.0);
+  EXPECT_THROW(shape.product({"rows", "height"}), std::out_of_range);
+}
+
 TEST(Case, PutsThePrefixBeforeTheSizes) {
   Case definition = two_dimensional();
   definition.dims = {"batch"};

@@ -166,5 +166,16 @@ TEST(Fills, NamesAreDistinct) {
   EXPECT_EQ(names.size(), 7u);
 }
 
+// 4 TB and 8 TB: nothing of it is allocated.
+TEST(Fill, OfNoneHasSizesAndTypesAlone) {
+  const Fill none = fill_of(FillKind::kNone);
+  const at::Tensor values = none.normal("a", {1'000'000, 1'000'000});
+  EXPECT_TRUE(values.is_meta());
+  EXPECT_EQ(values.sizes(), (std::vector<std::int64_t>{1'000'000, 1'000'000}));
+  EXPECT_EQ(values.scalar_type(), at::kFloat);
+  EXPECT_TRUE(none.uniform("b", {7}, 0.0, 1.0).is_meta());
+  EXPECT_EQ(none.integers("c", {1'000'000, 1'000'000}, 0, 9).scalar_type(), at::kLong);
+}
+
 }  // namespace
 }  // namespace ampgate::cases
