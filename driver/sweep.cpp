@@ -105,7 +105,7 @@ std::vector<std::int64_t> base_of(const CaseInfo& info, const Options& options) 
 bool is_countable(const std::vector<std::int64_t>& sizes) {
   double product = 1.0;
   for (const auto size : sizes) product *= static_cast<double>(size);
-  return product < 0x1p56;
+  return product < 0x1p62;
 }
 
 // Sizes above the range, for predictions; a case with nothing above has none.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+
 #include "driver/columns.h"
 #include "driver/names.h"
 #include "driver/words.h"
@@ -11,7 +13,7 @@ namespace {
 
 using results::Json;
 
-std::string size_words(const Json& size) { return fmt::format("{:.0f}", size.get<double>()); }
+std::string size_words(const Json& size) { return std::to_string(size.get<std::int64_t>()); }
 
 // "2.81 (2.70 to 2.92)"
 std::string exponent(const Json& section, const char* key) {
@@ -39,6 +41,12 @@ std::string largest(const Json& section) {
   const Json& found = section["largest_that_fits"];
   return (found.at("at_least").get<bool>() ? "at least " : "") + size_words(found.at("size")) +
          (found.at("predicted").get<bool>() ? " (predicted)" : "");
+}
+
+// "m, n, k", "all sizes"
+std::string swept(const Json& record) {
+  const auto dims = record.at("sweep").at("dims").get<std::vector<std::string>>();
+  return dims == std::vector<std::string>{"all"} ? "all sizes" : join(dims, ", ");
 }
 
 std::string range(const Json& sizes) {
@@ -76,8 +84,7 @@ std::string sweep_table(const Json& record, bool colour) {
                       {largest(section)}});
     }
   }
-  const auto dims = join(sweep.at("dims").get<std::vector<std::string>>(), ", ");
-  return "Sweep over " + dims + ":\n" +
+  return "Sweep over " + swept(record) + ":\n" +
          in_columns({{"case"},
                      {"precision"},
                      {"sizes"},
@@ -91,9 +98,9 @@ std::string sweep_table(const Json& record, bool colour) {
 std::vector<std::string> sweep_words(const Json& record) {
   std::vector<std::string> sentences;
   if (!record.contains("sweep")) return sentences;
-  const auto dims = join(record.at("sweep").at("dims").get<std::vector<std::string>>(), ", ");
   for (const auto& of_case : record.at("sweep").at("cases")) {
-    std::string text = fmt::format("Sweep of {} over {}:", of_case.at("case").get<std::string>(), dims);
+    std::string text =
+        fmt::format("Sweep of {} over {}:", of_case.at("case").get<std::string>(), swept(record));
     for (const auto& section : of_case.at("precisions")) {
       const auto precision = section.at("precision").get<std::string>();
       if (precision == "fp32") {

@@ -1,6 +1,7 @@
 #include "results/sweep.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@ namespace {
 
 // One size of one case in one precision.
 struct Point {
-  double size = 0;
+  std::int64_t size = 0;
   std::string shape;
   double tensor_bytes = 0;
   double output_bytes = 0;            // 0: not known
@@ -33,7 +34,7 @@ std::vector<Point> points_of(const Json& plan, const Json& trials, const std::st
   for (const auto& entry : plan.at("points")) {
     if (entry.at("case") != name || !entry.contains("tensor_bytes")) continue;
     Point point;
-    point.size = entry.at("size").get<double>();
+    point.size = entry.at("size").get<std::int64_t>();
     point.shape = entry.at("shape").get<std::string>();
     point.tensor_bytes = entry.at("tensor_bytes").value(precision, 0.0);
     point.output_bytes = entry.at("output_bytes").value(precision, 0.0);
@@ -72,12 +73,12 @@ void add_time(Json& result, const RunData& run, const std::vector<Point>& points
   std::vector<double> sizes, times;
   for (const auto& point : points) {
     if (point.measurement == nullptr) continue;
-    sizes.push_back(point.size);
+    sizes.push_back(static_cast<double>(point.size));
+    result["sizes"].push_back(point.size);
     times.push_back(point.measurement->at("time_ns").at("median").get<double>());
     sized.push_back(
-        {point.size, select_samples(run, point.trial->at("id").get<std::string>(), kWarm).samples});
+        {sizes.back(), select_samples(run, point.trial->at("id").get<std::string>(), kWarm).samples});
   }
-  result["sizes"] = sizes;
   try {
     if (sizes.size() < 2) throw std::invalid_argument("growth needs two measured sizes at least");
     result["time_exponent"] = exponent_json(growth_exponent(sized, level), level);
@@ -93,7 +94,7 @@ void add_memory(Json& result, const std::vector<Point>& points) {
   std::vector<double> sizes, peaks;
   for (const auto& point : points) {
     if (!(peak_of(point) > 0)) continue;
-    sizes.push_back(point.size);
+    sizes.push_back(static_cast<double>(point.size));
     peaks.push_back(peak_of(point));
   }
   if (sizes.size() < 2) {
