@@ -2,7 +2,9 @@
 
 #include <ATen/ops/add.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
 #include <stdexcept>
 
@@ -105,7 +107,7 @@ Plan fake_plan(Phase phase, const std::vector<std::string>& precisions, backends
 }
 
 std::vector<Json> events_of(const std::function<void(results::EventWriter&)>& work) {
-  const std::string file = ::testing::TempDir() + "events.jsonl";
+  const std::string file = ::testing::TempDir() + "events" + std::to_string(getpid()) + ".jsonl";
   {
     results::EventWriter writer(file);
     work(writer);
@@ -113,6 +115,7 @@ std::vector<Json> events_of(const std::function<void(results::EventWriter&)>& wo
   std::vector<Json> events;
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) events.push_back(Json::parse(line));
+  std::remove(file.c_str());
   return events;
 }
 

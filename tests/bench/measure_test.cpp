@@ -10,6 +10,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "bench/schedule.h"
 #include "fake_case.h"
@@ -44,11 +45,17 @@ class MeasureTest : public ::testing::Test {
 TEST_F(MeasureTest, EveryPrecisionOnceABlockInTheSeededOrder) {
   const auto events = run(plan());
   const auto samples = named(events, "sample");
-  ASSERT_EQ(samples.size(), 9U);
+  // Three blocks, and one more for each that the machine disturbed, at most three.
+  std::set<int> disturbed;
+  for (const auto& sample : samples) {
+    if (sample.contains("disturbed")) disturbed.insert(sample.at("block").get<int>());
+  }
+  const int blocks = 3 + std::min(3, static_cast<int>(disturbed.size()));
+  ASSERT_EQ(std::ssize(samples), 3 * blocks);
   const std::vector<std::string> ids{"fake/1000/fp32", "fake/1000/cast-fp16", "fake/1000/cast-bf16"};
   std::size_t next = 0;
   std::int64_t total = 0;
-  for (int block = 4; block < 7; ++block) {
+  for (int block = 4; block < 4 + blocks; ++block) {
     const auto order = block_order(11, "fake/1000", 0, block, 3);
     for (int position = 0; position < 3; ++position, ++next) {
       EXPECT_EQ(samples[next].at("id"), ids[order[position]]);
