@@ -256,7 +256,7 @@ Json measured_in(const RunData& run, const std::string& id, const Rules& rules, 
   if (mode == kWarm) {
     add_inspection(result, run, id);
     add_overhead(result, run, id, time, level);
-    add_casts(result, inspection(run, id), level);
+    add_casts(result, id, inspection(run, id), level);
     add_targets(result, run, id, rules);
   }
   add_rows(result, rows);

@@ -102,9 +102,12 @@ void add_overhead(Json& measurement, const RunData& run, const std::string& id, 
   measurement["overhead"] = std::move(overhead);
 }
 
-void add_casts(Json& measurement, const Json& inspected, double level) {
+void add_casts(Json& measurement, const std::string& id, const Json& inspected, double level) {
   if (!inspected.contains("casts")) {
-    measurement["absent"]["casts"] = "not under autocast, or not inspected";
+    measurement["absent"]["casts"] =
+        id.find("/cast-") != std::string::npos || id.ends_with("/fp32") || id.ends_with("/tf32")
+            ? "this precision has no autocast"
+            : "the inspecting process gave no answer for this trial";
     return;
   }
   const Json& casts = inspected.at("casts");

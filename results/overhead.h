@@ -17,6 +17,6 @@ void add_overhead(Json& measurement, const RunData& run, const std::string& id, 
 
 // Adds `casts` for trials under autocast, from the inspecting process's answer: their number and their share
 // of a call that was watched.
-void add_casts(Json& measurement, const Json& inspected, double level);
+void add_casts(Json& measurement, const std::string& id, const Json& inspected, double level);
 
 }  // namespace ampgate::results

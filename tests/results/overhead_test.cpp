@@ -84,17 +84,19 @@ TEST(Overhead, WhatNobodySaidIsAbsentWithTheReason) {
 
 TEST(Casts, AreAShareWithItsSamples) {
   Json measurement{{"absent", Json::object()}};
-  add_casts(measurement, {{"casts", {{"count", 2}, {"shares", {0.2, 0.3, 0.25}}}}}, 0.95);
+  add_casts(measurement, kId, {{"casts", {{"count", 2}, {"shares", {0.2, 0.3, 0.25}}}}}, 0.95);
   EXPECT_EQ(measurement.at("casts").at("count"), 2);
   EXPECT_DOUBLE_EQ(measurement.at("casts").at("share").at("value").get<double>(), 0.25);
   EXPECT_EQ(measurement.at("casts").at("share").at("samples"), 3);
 
-  add_casts(measurement, {{"casts", {{"count", 0}, {"shares", {0.0, 0.0, 0.0}}}}}, 0.95);
+  add_casts(measurement, kId, {{"casts", {{"count", 0}, {"shares", {0.0, 0.0, 0.0}}}}}, 0.95);
   EXPECT_EQ(measurement.at("casts").at("share").at("value"), 0.0);
 
   Json none{{"absent", Json::object()}};
-  add_casts(none, Json::object(), 0.95);
-  EXPECT_TRUE(none.at("absent").contains("casts"));
+  add_casts(none, kId, Json::object(), 0.95);
+  EXPECT_EQ(none.at("absent").at("casts"), "the inspecting process gave no answer for this trial");
+  add_casts(none, "exp/1000/cast-fp16", Json::object(), 0.95);
+  EXPECT_EQ(none.at("absent").at("casts"), "this precision has no autocast");
 }
 
 TEST(Inspection, ItsRefusalIsTheMeasurementsVerdictAndACrashIsNot) {
