@@ -36,6 +36,24 @@ std::string escaped(std::string key) {
   return key;
 }
 
+// Which processors are near another card, or there at all, differs: their number must not.
+Json with_number_of_cpus(Json object, const Json::json_pointer& affinity) {
+  if (!object.contains(affinity)) return object;
+  Json& cpus = object.at(affinity);
+  const auto count = cpus.is_string() ? std::count(cpus.get_ref<const std::string&>().begin(),
+                                                   cpus.get_ref<const std::string&>().end(), ',') +
+                                            1
+                                      : static_cast<std::ptrdiff_t>(cpus.size());
+  cpus = count;
+  return object;
+}
+
+Json plan_of(const Json& record) {
+  return {{"plan", record.at("plan")},
+          {"rules_sha256", record.at("rules_sha256")},
+          {"environment", record.value("environment", Json::object())}};
+}
+
 }  // namespace
 
 std::string Difference::words() const { return field + ": " + quoted(a) + " in A, " + quoted(b) + " in B"; }
@@ -58,7 +76,13 @@ std::vector<Difference> differences(const Json& a, const Json& b, const std::str
 }
 
 std::optional<Difference> unfair(const Json& record_a, const Json& record_b) {
-  return first_of(record_a, record_b,
+  const Json::json_pointer device("/device/uuid"), affinity("/plan/settings/affinity");
+  const bool same_device =
+      at_pointer(record_a, device.to_string()) == at_pointer(record_b, device.to_string());
+  const auto fitted = [&](const Json& record) {
+    return same_device ? plan_of(record) : with_number_of_cpus(plan_of(record), affinity);
+  };
+  return first_of(fitted(record_a), fitted(record_b),
                   {"/plan/suite", "/plan/seed", "/rules_sha256", "/plan/settings", "/environment/governor",
                    "/plan/schedule/cell_time_ms"});
 }
@@ -67,15 +91,23 @@ std::optional<Difference> unfair_trial(const Json& trial_a, const Json& trial_b)
   if (auto found = first_of(trial_a, trial_b, {"/shape"})) return found;
   // A trial that crashed left none; its verdict can be compared all the same.
   if (!trial_a.contains("evidence") || !trial_b.contains("evidence")) return std::nullopt;
-  return first_of(trial_a, trial_b,
+  const Json::json_pointer affinity("/evidence/settings/affinity");
+  const bool same_device =
+      at_pointer(trial_a, "/evidence/device/uuid") == at_pointer(trial_b, "/evidence/device/uuid");
+  const auto fitted = [&](const Json& trial) {
+    const Json evidence{{"evidence", trial.at("evidence")}};
+    return same_device ? evidence : with_number_of_cpus(evidence, affinity);
+  };
+  return first_of(fitted(trial_a), fitted(trial_b),
                   {"/evidence/seed", "/evidence/rules_sha256", "/evidence/inputs", "/evidence/weights",
                    "/evidence/settings"});
 }
 
 std::vector<Difference> different_makings(const Json& record_a, const Json& record_b) {
   std::vector<Difference> found;
-  for (const std::string field : {"/device", "/environment/libtorch", "/environment/build", "/run/ampgate",
-                                  "/environment/processors", "/environment/kernel", "/environment/host"}) {
+  for (const std::string field :
+       {"/device", "/environment/libtorch", "/environment/build", "/run/ampgate", "/environment/processors",
+        "/plan/settings/affinity", "/environment/kernel", "/environment/host"}) {
     for (auto& difference : differences(at_pointer(record_a, field), at_pointer(record_b, field), field)) {
       found.push_back(std::move(difference));
     }
