@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,15 @@ namespace {
 using results::Json;
 
 constexpr int kRuns = 9;
+constexpr int kFewestRuns = 6;  // as many as an interval needs
+constexpr std::chrono::milliseconds kEnoughTime{250};
 constexpr std::int64_t kSmallestBuffer = std::int64_t{64} << 20;
 constexpr std::int64_t kUnknownCache = std::int64_t{256} << 20;
 // Products grow until one lasts this long: no larger one would be faster by much.
-constexpr std::int64_t kLongProduct = 20'000'000;
+constexpr std::int64_t kLongProduct = 5'000'000;
 constexpr std::array<std::int64_t, 9> kSizes{32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
 // One run is as many products as last this long: shorter ones would time the clock.
-constexpr std::int64_t kShortestRun = 2'000'000;
+constexpr std::int64_t kShortestRun = 1'000'000;
 
 template <typename Work>
 std::int64_t time_of(const Work& work, backends::Backend& backend, backends::Timer& timer) {
@@ -42,7 +45,9 @@ Json memory_ceilings(backends::Backend& backend, backends::Timer& timer) {
   const std::int64_t bytes = std::min(wanted, backend.identity().memory_bytes / 4);
   const auto passes = backend.memory_passes(bytes);
   std::array<std::vector<std::int64_t>, 3> times;
+  const auto begin = std::chrono::steady_clock::now();
   for (int run = 0; run <= kRuns; ++run) {
+    if (run > kFewestRuns && std::chrono::steady_clock::now() - begin > kEnoughTime) break;
     const std::array<std::int64_t, 3> now{time_of([&] { passes->read(); }, backend, timer),
                                           time_of([&] { passes->write(); }, backend, timer),
                                           time_of([&] { passes->copy(); }, backend, timer)};
@@ -78,7 +83,7 @@ Json matmul_ceiling(const Format& format, backends::Backend& backend, backends::
     time_of(product, backend, timer);  // primitives, workspaces, pages
     const std::int64_t first = std::max<std::int64_t>(time_of(product, backend, timer), 1);
     const std::int64_t products = std::max<std::int64_t>(1, kShortestRun / first);
-    const int runs = first > kLongProduct ? 3 : kRuns;
+    const int runs = first > kLongProduct ? kFewestRuns : kRuns;
     std::vector<std::int64_t> times;
     for (int run = 0; run < runs; ++run) {
       times.push_back(time_of(

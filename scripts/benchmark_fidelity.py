@@ -48,7 +48,7 @@ def environment(threads: int) -> dict[str, str]:
     """What ampgate sets for its workers (driver/child_environment.cpp)."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(NEUTRALISED)}
     count = str(threads)
-    fixed = {"OMP_DYNAMIC": "false", "OMP_WAIT_POLICY": "passive", "MKL_DYNAMIC": "false"}
+    fixed = {"OMP_DYNAMIC": "false", "GOMP_SPINCOUNT": "10000", "OMP_PROC_BIND": "true", "MKL_DYNAMIC": "false"}
     return {**kept, **fixed, "OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count}
 
 

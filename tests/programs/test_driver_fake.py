@@ -699,16 +699,19 @@ def test_environment_of_the_workers(worker: Path, archive: Path, tmp_path: Path)
         FAKE_ENVIRONMENT_TO=str(tmp_path / "env.json"),
         ONEDNN_MAX_CPU_ISA="AVX2",
         NVIDIA_TF32_OVERRIDE="1",
-        OMP_PROC_BIND="true",
+        OMP_PROC_BIND="spread",
     )
     assert result.code == 0, result.err
     seen = json.loads((tmp_path / "env.json").read_text())
     assert seen["OMP_NUM_THREADS"] == "1"
-    assert seen["OMP_WAIT_POLICY"] == "passive"
-    assert not {"ONEDNN_MAX_CPU_ISA", "NVIDIA_TF32_OVERRIDE", "OMP_PROC_BIND"} & set(seen)
+    assert seen["GOMP_SPINCOUNT"] == "10000"
+    assert "OMP_WAIT_POLICY" not in seen
+    assert not {"ONEDNN_MAX_CPU_ISA", "NVIDIA_TF32_OVERRIDE"} & set(seen)
+    assert seen["OMP_PROC_BIND"] == "true"
     (record,) = records(archive)
     variables = json.loads(record.read_text())["environment"]["variables"]
     assert variables["removed"]["ONEDNN_MAX_CPU_ISA"] == "AVX2"
+    assert variables["removed"]["OMP_PROC_BIND"] == "spread"
     assert variables["set"]["OMP_NUM_THREADS"] == "1"
 
 
