@@ -84,7 +84,7 @@ results::ExitCode bench(const Options& options) {
     throw UsageError("bench measures on the one device of its evidence", "leave --device all out");
   plan.device = device.front().name;
   plan.observed_device = observe(usable_device(ask_devices(folder), plan.device));
-  plan.phases = {"inspect", "ceilings", "bench"};
+  plan.phases = measuring_phases(plan.suite);
   plan.schedule = make_schedule(options, plan);
   plan.evidence_source = {
       {"path", options.evidence}, {"digest", record.at("digest")}, {"id", record.at("id")}};

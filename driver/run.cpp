@@ -45,7 +45,10 @@ RunPlan make_plan(const Options& options, const WorkerFolder& folder, const Devi
     plan.own_shapes = to_json(shapes);
   }
   plan.phases = {"validate", "repeat"};
-  if (measures) plan.phases.insert(plan.phases.end(), {"inspect", "ceilings", "bench"});
+  if (measures) {
+    const auto measuring = measuring_phases(plan.suite);
+    plan.phases.insert(plan.phases.end(), measuring.begin(), measuring.end());
+  }
   plan.schedule = make_schedule(options, plan);
   check_budget(plan);
   return plan;

@@ -78,6 +78,11 @@ Schedule make_schedule(const Options& options, const RunPlan& plan) {
   return schedule;
 }
 
+std::vector<std::string> measuring_phases(const std::string& suite) {
+  if (suite == "smoke") return {"inspect", "bench"};
+  return {"inspect", "ceilings", "bench"};
+}
+
 void check_budget(const RunPlan& plan) {
   const double needed = estimate(plan.trials, {"bench"}, plan.schedule).bench_s;
   if (!plan.schedule.target_half_width || needed <= plan.schedule.budget_s) return;
@@ -92,7 +97,7 @@ void check_budget(const RunPlan& plan) {
 Estimate estimate(const std::vector<Trial>& trials, const std::vector<std::string>& phases,
                   const Schedule& schedule) {
   // Seconds a process or a trial.
-  constexpr double kStart = 0.2, kJudge = 0.02, kRepeat = 0.002, kInspect = 0.2, kCeilings = 1.0;
+  constexpr double kStart = 0.2, kJudge = 0.02, kRepeat = 0.002, kInspect = 0.05, kCeilings = 1.0;
   const auto count = static_cast<double>(trials.size());
   const double cells = schedule.blocks * schedule.cell_time_ms / 1e3;
   const auto has = [&](const char* phase) {

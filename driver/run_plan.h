@@ -38,6 +38,9 @@ void load_rules(const Options& options, const Manifest& manifest, RunPlan& plan)
 // Processes, blocks and cells by options and by the plan's device, suite and rules.
 Schedule make_schedule(const Options& options, const RunPlan& plan);
 
+// Those that measure. The device's ceilings take longer than all of `smoke`, whose times are rough anyway.
+std::vector<std::string> measuring_phases(const std::string& suite);
+
 // Throws results::UsageError for a time budget that is spent before the first look.
 void check_budget(const RunPlan& plan);
 

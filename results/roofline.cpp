@@ -66,9 +66,9 @@ void add_roofline(Json& measurement, const Work& work, const Estimate& time, con
   if (ceilings.is_object() && work.bytes > 0) {
     add_roof(measurement, work, time, ceilings);
   } else {
-    measurement["absent"]["roofline"] = ceilings.is_object()
-                                            ? "the case does not say how many bytes it moves"
-                                            : "this run did not measure the device's ceilings";
+    measurement["absent"]["roofline"] =
+        ceilings.is_object() ? "the case does not say how many bytes it moves"
+                             : "this run did not measure the device's ceilings (suite smoke does not)";
   }
 }
 

@@ -39,12 +39,20 @@ def archive(tmp_path: Path) -> Path:
     return tmp_path / "archive"
 
 
-def start(command: str, worker: Path, archive: Path, *arguments: str | Path, do: Any = (), **env: str) -> Result:  # noqa: ANN401
+def start(
+    command: str,
+    worker: Path,
+    archive: Path,
+    *arguments: str | Path,
+    do: Any = (),  # noqa: ANN401
+    suite: str = "smoke",
+    **env: str,
+) -> Result:
     requests = [{"phase": phase, "id": trial, "do": what} for phase, trial, what in do]
     return ampgate(
         command,
         "--suite",
-        "smoke",
+        suite,
         "--worker",
         worker,
         "--archive",
@@ -532,8 +540,15 @@ def test_precise_goes_on_until_narrow_or_the_budget_is_spent(worker: Path, archi
     assert len({process["order_seed"] for process in processes}) == len(processes)
 
 
-def width_run(worker: Path, archive: Path, *arguments: str, do: Any = ()) -> tuple[Result, dict]:  # noqa: ANN401
-    result = run(worker, archive, "--case", "matmul", *arguments, do=do)
+def width_run(
+    worker: Path,
+    archive: Path,
+    *arguments: str,
+    do: Any = (),  # noqa: ANN401
+    suite: str = "smoke",
+) -> tuple[Result, dict]:
+    case = "matmul" if suite == "smoke" else "matmul/8x8x8"
+    result = start("run", worker, archive, "--case", case, *arguments, do=do, suite=suite)
     (record,) = records(archive)
     content = json.loads(record.read_text())
     schema = json.loads((ROOT / "results" / "schema" / "record.schema.json").read_text())
@@ -627,21 +642,21 @@ def test_a_machine_that_is_always_disturbed_is_measured_with_that_label(worker: 
 
 
 def test_a_time_beyond_the_peak_is_refused(worker: Path, archive: Path) -> None:
-    result, content = width_run(worker, archive, do=[("bench", CAST, "too-fast")])
+    result, content = width_run(worker, archive, do=[("bench", "matmul/*/cast-fp16", "too-fast")], suite="standard")
     assert result.code == 1
-    measured = next(trial for trial in content["trials"] if trial["id"] == CAST)["measurement"]
+    measured = next(trial for trial in content["trials"] if trial["precision"] == "cast-fp16")["measurement"]
     assert measured["verdict"] == "refused"
     assert "TFLOP/s is above this device's peak of 100 in fp16 (invented); the likely cause" in measured["reason"]
     assert "time_ns" not in measured
 
 
 def test_shares_of_the_ceilings(worker: Path, archive: Path) -> None:
-    result, content = width_run(worker, archive)
+    result, content = width_run(worker, archive, suite="standard")
     # The fake device copies 1000 bytes in 100 ns and multiplies 2e6 operations in 500 ns.
     assert content["ceilings"]["copy_gbps"]["value"] == pytest.approx(10)
     assert content["ceilings"]["matmul_tflops"]["fp16"]["value"] == pytest.approx(4)
     assert content["ceilings"]["absent"] == {"matmul_tflops/tf32": "no such format"}
-    measured = next(trial for trial in content["trials"] if trial["id"] == CAST)["measurement"]
+    measured = next(trial for trial in content["trials"] if trial["precision"] == "cast-fp16")["measurement"]
     assert measured["tflops"]["share_of_ceiling"] == pytest.approx(500 / 400, rel=0.02)
     assert measured["gbps"]["share_of_ceiling"] == pytest.approx(100 / 400, rel=0.02)
     roofline = measured["roofline"]
@@ -649,6 +664,14 @@ def test_shares_of_the_ceilings(worker: Path, archive: Path) -> None:
     assert roofline["share"] == pytest.approx(500 / 400, rel=0.02)
     assert roofline["in_cache"] is False
     assert "Ceilings in this run: read 10.0 GB/s" in result.out
+
+
+def test_smoke_leaves_ceilings_out(worker: Path, archive: Path) -> None:
+    _, content = width_run(worker, archive)
+    assert "ceilings" not in content
+    measured = content["trials"][0]["measurement"]
+    assert "(suite smoke does not)" in measured["absent"]["roofline"]
+    assert "share_of_ceiling" not in measured["gbps"]
 
 
 def test_targets(worker: Path, archive: Path, tmp_path: Path) -> None:
