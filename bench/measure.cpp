@@ -28,6 +28,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kMostLatencyCalls = 100;
 // Whoever reads our events is awake for so long after each: on the same processors it would disturb the cell.
 constexpr std::chrono::microseconds kReadersTurn{300};
+// A cell that lasts less than this part of what was asked for had too few calls; it grows at most so much at
+// once.
+constexpr std::int64_t kMuchShorter = 3;
+constexpr std::int64_t kMostLengthened = 1000;
+constexpr std::int64_t kMostCalls = 1'000'000;  // of bodies that do next to nothing
 // Emptying the caches takes longer than most calls.
 constexpr std::int64_t kMostColdCalls = 3;
 // A cache that was read through twice its size holds nothing of before.
@@ -120,8 +125,19 @@ class GroupRun {
     trial.calls = choose_calls(plan_.schedule.cell_time_ns, totals_.clock_ns, [&](std::int64_t calls) {
       return time_calls(trial.body, calls, timer_, {}).time_ns;
     });
-    if (plan_.schedule.mode == Mode::kLatency) trial.calls = std::min(trial.calls, kMostLatencyCalls);
-    if (plan_.schedule.mode == Mode::kCold) trial.calls = std::min(trial.calls, kMostColdCalls);
+    trial.calls = std::min(trial.calls, most_calls());
+  }
+
+  std::int64_t most_calls() const {
+    if (plan_.schedule.mode == Mode::kLatency) return kMostLatencyCalls;
+    return plan_.schedule.mode == Mode::kCold ? kMostColdCalls : kMostCalls;
+  }
+
+  // A warm-up that was disturbed took calls for slower than they are: the next cell gets more of them.
+  void lengthen(TrialRun& trial, const Cell& cell) const {
+    if (kMuchShorter * cell.time_ns >= plan_.schedule.cell_time_ns || cell.time_ns < 1) return;
+    const std::int64_t factor = std::min(plan_.schedule.cell_time_ns / cell.time_ns, kMostLengthened);
+    trial.calls = std::min(factor * trial.calls, most_calls());
   }
 
   // Disturbed blocks are measured again, at most as many as were asked for; the record keeps both.
@@ -184,6 +200,7 @@ class GroupRun {
     const Cell cell = run_cell(trial.id(), trial.body, plan, backend_, timer_);
     std::string disturbance = watch_.end((Clock::now() - begin).count());
     totals_.timed_ns += cell.time_ns;
+    lengthen(trial, cell);
     Json sample{{"id", trial.id()},
                 {"process", plan_.process},
                 {"block", block},

@@ -11,6 +11,7 @@ namespace {
 constexpr std::int64_t kClockShare = 1000;  // a cell is at least this many times one reading of the clock
 constexpr double kExtrapolation = 20.0;     // this part of a cell is enough to extrapolate from
 constexpr int kTries = 3;                   // the shortest counts: other processes only lengthen
+constexpr std::int64_t kMostSpent = 4;      // goals: a call longer than that is not tried again
 constexpr std::int64_t kGrowth = 100;       // calls grow at most this much from one try to the next
 constexpr std::int64_t kMaximumCalls = 1'000'000;  // for bodies that do next to nothing
 constexpr std::int64_t kLeadInShare = 50;
@@ -70,12 +71,19 @@ std::int64_t choose_calls(std::int64_t cell_time_ns, std::int64_t clock_ns,
   std::int64_t calls = 1;
   double per_call = per_call_of(calls);
   const double enough = static_cast<double>(goal) / kExtrapolation;
-  while (per_call * static_cast<double>(calls) < enough && calls < kMaximumCalls) {
-    const auto wanted = static_cast<std::int64_t>(std::ceil(1.1 * enough / per_call));
-    calls = std::min(std::clamp(wanted, 2 * calls, kGrowth * calls), kMaximumCalls);
-    per_call = per_call_of(calls);
-  }
-  for (int i = 1; i < kTries && spent < goal; ++i) per_call = std::min(per_call, per_call_of(calls));
+  const auto is_short = [&] {
+    return per_call * static_cast<double>(calls) < enough && calls < kMaximumCalls;
+  };
+  do {
+    while (is_short()) {
+      const auto wanted = static_cast<std::int64_t>(std::ceil(1.1 * enough / per_call));
+      calls = std::min(std::clamp(wanted, 2 * calls, kGrowth * calls), kMaximumCalls);
+      per_call = per_call_of(calls);
+    }
+    // One of them may show that what seemed long was a disturbance: then it goes on.
+    for (int i = 1; i < kTries && spent < kMostSpent * goal; ++i)
+      per_call = std::min(per_call, per_call_of(calls));
+  } while (is_short());
 
   const auto for_time = std::llround(static_cast<double>(cell_time_ns) / per_call);
   const auto for_clock = std::llround(std::ceil(static_cast<double>(least) / per_call));

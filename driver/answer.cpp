@@ -73,7 +73,7 @@ std::string words(const std::vector<Speedup>& speedups) {
       fmt::format("{} times fp32's speed in the geometric mean of {}", ratio_words(mean), speedups.size());
   if (worst == nullptr) return text + " (no difference shown in any)";
   if (worst == best) return text + fmt::format(" (a difference shown in one: {})", worst->words());
-  return text + fmt::format(" (from {}, to {})", worst->words(), best->words());
+  return text + fmt::format(" (differences shown from {}, to {})", worst->words(), best->words());
 }
 
 std::optional<Speedup> speedup_of(const Json& trial) {
@@ -97,7 +97,7 @@ bool failed_when_measured(const Json& trial) {
 
 // One sentence on a precision; empty when the run has no trial of it.
 std::string sentence(const Json& record, const results::Rules& rules, const Precision& precision) {
-  int total = 0, open = 0, suspect = 0, kept = 0, failed = 0, unmeasured = 0;
+  int total = 0, open = 0, suspect = 0, kept = 0, failed = 0, unmeasured = 0, unclear = 0;
   std::vector<Speedup> speedups;
   for (const auto& trial : record.at("trials")) {
     if (trial.at("precision") != precision.id || is_needless(trial)) continue;
@@ -114,6 +114,8 @@ std::string sentence(const Json& record, const results::Rules& rules, const Prec
     // Where autocast left every operator in FP32, nothing can be said about 16 bit.
     if (trial.value("not_lowered", false)) {
       ++kept;
+    } else if (trial.value("measurement", Json::object()).value("verdict", "") == "ambiguous") {
+      ++unclear;
     } else if (auto speedup = speedup_of(trial)) {
       speedups.push_back(std::move(*speedup));
     }
@@ -132,7 +134,10 @@ std::string sentence(const Json& record, const results::Rules& rules, const Prec
     text += total == 1 ? "; it stayed in FP32 all the same (not lowered)"
                        : fmt::format("; {} of them stayed in FP32 all the same (not lowered)", kept);
   }
-  if (!speedups.empty()) text += (kept > 0 ? ", the others at " : ", at ") + words(speedups);
+  if (unclear > 0) {
+    text += total == 1 ? "; its time is not clear" : fmt::format("; the times of {} are not clear", unclear);
+  }
+  if (!speedups.empty()) text += (kept + unclear > 0 ? ", the others at " : ", at ") + words(speedups);
   return text + ".";
 }
 

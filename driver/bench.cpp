@@ -100,6 +100,7 @@ results::ExitCode bench(const Options& options) {
   auto journal = open_journal(options, journal_header(plan, options, folder, environment));
   for (auto& trial : trials) {
     trial.erase("measurement");
+    trial.erase("variants");
     // The journal fills it in again; the schema refuses an `absent` that names nothing.
     if (trial.contains("absent")) {
       trial["absent"].erase("measurement");

@@ -159,6 +159,7 @@ class NumberedProcess {
 Json bench_settings(const Context& context, const Schedule& schedule, const BenchProcess& process) {
   // Long enough that a device's own readings of clock and power follow.
   constexpr std::int64_t kSustainedCell = 250'000'000;
+  constexpr std::int64_t kFewestSustained = 40;
   const auto seed = context.data().header.at("plan").at("seed").get<std::uint64_t>();
   Json settings{{"blocks", schedule.blocks},
                 {"cell_time_ns", static_cast<std::int64_t>(schedule.cell_time_ms * 1e6)},
@@ -166,8 +167,9 @@ Json bench_settings(const Context& context, const Schedule& schedule, const Benc
                 {"first_block", 0},
                 {"mode", process.mode}};
   if (process.mode == "sustained") {
-    settings["cell_time_ns"] = kSustainedCell;
-    settings["sustained_time_ns"] = static_cast<std::int64_t>(schedule.sustained_s * 1e9);
+    const auto sustained_ns = static_cast<std::int64_t>(schedule.sustained_s * 1e9);
+    settings["cell_time_ns"] = std::min(kSustainedCell, sustained_ns / kFewestSustained);
+    settings["sustained_time_ns"] = sustained_ns;
   }
   return settings;
 }

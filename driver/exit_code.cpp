@@ -57,7 +57,13 @@ results::ExitCode exit_code(const Json& record, const results::Rules& rules) {
     return std::find(verdicts.begin(), verdicts.end(), results::MeasurementVerdict::kBelowTarget) !=
            verdicts.end();
   });
-  return below_target ? results::ExitCode::kSlower : results::ExitCode::kOk;
+  if (below_target) return results::ExitCode::kSlower;
+  const bool target_not_shown = std::any_of(trials.begin(), trials.end(), [](const Json& trial) {
+    const Json targets = trial.value("measurement", Json::object()).value("targets", Json::array());
+    return std::any_of(targets.begin(), targets.end(),
+                       [](const Json& target) { return target.at("outcome") == "not shown"; });
+  });
+  return target_not_shown ? results::ExitCode::kIncomparable : results::ExitCode::kOk;
 }
 
 }  // namespace ampgate::driver

@@ -27,9 +27,9 @@ std::string detail(const Json& measurement) {
   }
   if (measurement.contains("sustained")) {
     const Json& sustained = measurement["sustained"];
-    std::string text =
-        fmt::format("after {:.0f} s {:+.1f} % against its first tenth", sustained.at("time_s").get<double>(),
-                    100 * (sustained.at("steady_to_first").get<double>() - 1));
+    std::string text = fmt::format("after {:.1f} s timed {:+.1f} % against its first tenth",
+                                   sustained.at("time_s").get<double>(),
+                                   100 * (sustained.at("steady_to_first").get<double>() - 1));
     if (sustained.contains("energy_per_call_j"))
       text += fmt::format(", {:.3g} J a call", sustained["energy_per_call_j"].get<double>());
     return text;
@@ -89,8 +89,8 @@ std::string disturbed_line(const Json& record) {
     if (example.empty()) example = disturbed.value("example", "");
   }
   if (blocks == 0) return "";
-  return fmt::format("Disturbed blocks: {}, of which {} were measured again (the first: {}).\n", blocks,
-                     left_out, example);
+  return fmt::format("Disturbed blocks: {}, of which {} are kept out of the numbers (the first: {}).\n",
+                     blocks, left_out, example);
 }
 
 }  // namespace ampgate::driver

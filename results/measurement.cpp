@@ -155,17 +155,22 @@ std::int64_t cells_checked(const RunData& run, const std::string& id, const std:
 }
 
 // Why the numbers of a trial say less than was planned; empty when they do not.
-std::string shortfall(const RunData& run, std::size_t samples, const Estimate& time,
+std::string shortfall(const RunData& run, const Selection& selection, const Estimate& time,
                       const std::string& mode) {
   const Json& schedule = run.header.at("plan").at("schedule");
   const auto processes = schedule.at("processes").get<int>();
   const auto planned = static_cast<std::size_t>(processes * schedule.at("blocks_per_process").get<int>());
-  if (mode != "sustained" && samples < planned) {
-    return std::to_string(samples) + " samples of " + std::to_string(time.processes) + " processes, where " +
-           std::to_string(planned) + " of " + std::to_string(processes) +
+  if (mode != "sustained" && selection.rows.size() < planned) {
+    return std::to_string(selection.rows.size()) + " samples of " + std::to_string(time.processes) +
+           " processes, where " + std::to_string(planned) + " of " + std::to_string(processes) +
            " were planned: the others were lost";
   }
-  return time.interval ? "" : "no interval: " + time.method;
+  const Disturbance& disturbance = selection.disturbance;
+  if (mode != "sustained" && disturbance.blocks > disturbance.left_out) {
+    return std::to_string(disturbance.blocks) + " of " + std::to_string(selection.rows.size()) +
+           " blocks were disturbed, too many to leave them all out (" + disturbance.example + ")";
+  }
+  return time.interval ? "" : time.method;
 }
 
 std::string percent(double share) {
@@ -200,6 +205,7 @@ std::string stopped_by(Json& result, const RunData& run, const std::string& id, 
 Series call_times(const std::vector<Row>& rows) {
   std::map<int, std::vector<double>> by_process;
   for (const Row& row : rows) {
+    if (row.more.value("left_out", false)) continue;
     for (const auto& time : row.more.value("call_times_ns", Json::array()))
       by_process[row.process].push_back(time.get<double>());
   }
@@ -238,7 +244,7 @@ Json measured_in(const RunData& run, const std::string& id, const Rules& rules, 
                   format_of(precision_of(id), is_not_lowered(run, id)), mode == "cold"};
   if (std::string reason = impossible(work, time, ceilings); !reason.empty()) return refused(reason);
 
-  make(result, MeasurementVerdict::kAmbiguous, shortfall(run, samples.size(), time, mode));
+  make(result, MeasurementVerdict::kAmbiguous, shortfall(run, selection, time, mode));
   result["time_ns"] = to_json(time, "median", level);
   if (Json notes = order_notes(time); !notes.empty()) result["notes"] = std::move(notes);
   if (verdict.contains("calls_per_cell")) result["time_ns"]["calls_per_cell"] = verdict.at("calls_per_cell");

@@ -105,7 +105,7 @@ void read_outputs(ObjectReader reader, std::map<std::string, Rules::OutputRule>&
 void read_measurement(ObjectReader reader, Rules::Measurement& measurement) {
   reader.read("processes", measurement.processes, 1, 1000);
   reader.read("min_blocks", measurement.min_blocks, 6, 1000000);
-  reader.read("cell_time_ms", measurement.cell_time_ms, kTiny, 3.6e6);
+  reader.read("cell_time_ms", measurement.cell_time_ms, 0.01, 3.6e6);
   reader.read("interval_level", measurement.interval_level, 0.5, 0.9999);
   reader.read("tolerance", measurement.tolerance, 0, 1);
   reader.read("sustained_s", measurement.sustained_s, 1, 86400);

@@ -17,11 +17,13 @@ Row row_from(int process, const Json& json) {
   return row;
 }
 
-// By block: why a cell of some trial of the group was disturbed in this process.
-std::map<int, std::string> disturbed_blocks(const Json& process, const std::string& group) {
+// By block: why it was disturbed. Where trials take turns in a block, a cell of any of them disturbs all,
+// since their times are compared; a sustained trial runs alone.
+std::map<int, std::string> disturbed_blocks(const Json& process, const std::string& trial) {
+  const bool alone = mode_of(process) == "sustained";
   std::map<int, std::string> reasons;
   for (const auto& [id, rows] : process.at("samples").items()) {
-    if (group_of(id) != group) continue;
+    if (alone ? id != trial : group_of(id) != group_of(trial)) continue;
     for (const auto& json : rows) {
       const Row row = row_from(0, json);
       if (row.more.contains("disturbed"))
@@ -52,14 +54,15 @@ Selection select_samples(const RunData& run, const std::string& id, const std::s
     if (mode_of(process) != mode) continue;
     const auto samples = process.at("samples").find(id);
     if (samples == process.at("samples").end()) continue;
-    const auto disturbed = disturbed_blocks(process, group_of(id));
+    const auto disturbed = disturbed_blocks(process, id);
     std::vector<Row> rows;
     int calm = 0;
     for (const auto& json : *samples) {
       rows.push_back(row_from(process.at("process").get<int>(), json));
       calm += disturbed.count(rows.back().block) == 0 ? 1 : 0;
     }
-    const bool enough = calm >= process.at("blocks").get<int>();
+    // Half of what was asked for is enough for the median of a process.
+    const bool enough = mode != "sustained" && 2 * calm >= process.at("blocks").get<int>();
     for (const Row& row : rows) {
       const bool is_disturbed = disturbed.count(row.block) != 0;
       selection.disturbance.blocks += is_disturbed ? 1 : 0;
@@ -69,7 +72,8 @@ Selection select_samples(const RunData& run, const std::string& id, const std::s
         ++selection.disturbance.left_out;
         continue;
       }
-      selection.samples.push_back(sample_of(row));
+      selection.samples.push_back(
+          {row.process, row.block, row.time_ns / static_cast<double>(row.calls), row.calls});
     }
     if (selection.disturbance.example.empty() && !disturbed.empty())
       selection.disturbance.example = disturbed.begin()->second;

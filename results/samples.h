@@ -37,12 +37,12 @@ std::string group_of(const std::string& id);
 // Blocks in which a cell of any trial of the case was disturbed.
 struct Disturbance {
   int blocks = 0;
-  int left_out = 0;     // measured again; the others had to stay
+  int left_out = 0;     // kept out of the numbers; the others stay, where too few undisturbed ones are left
   std::string example;  // the reason of the first one
 };
 
-// What estimates rest on, and what was kept out of them: in a process that has as many undisturbed blocks as
-// were asked for, the disturbed ones.
+// What estimates rest on, and what was kept out of them: in a process with undisturbed blocks for at least
+// half of those that were asked for, the disturbed ones. In mode `sustained` nothing is kept out.
 struct Selection {
   std::vector<Row> rows;  // all; those that were kept out have `left_out` in `more`
   std::vector<Sample> samples;

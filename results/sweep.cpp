@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -68,6 +69,14 @@ Json exponent_json(const Estimate& estimate, double level) {
   return json;
 }
 
+// Sizes take their blocks at different times, so block 3 of one has nothing to do with block 3 of another;
+// numbered anew, those that disturbances left are paired by their order.
+std::vector<Sample> numbered(std::vector<Sample> samples) {
+  std::map<int, int> next;
+  for (Sample& sample : samples) sample.block = next[sample.process]++;
+  return samples;
+}
+
 void add_time(Json& result, const RunData& run, const std::vector<Point>& points, double level) {
   std::vector<SizedSamples> sized;
   std::vector<double> sizes, times;
@@ -76,8 +85,8 @@ void add_time(Json& result, const RunData& run, const std::vector<Point>& points
     sizes.push_back(static_cast<double>(point.size));
     result["sizes"].push_back(point.size);
     times.push_back(point.measurement->at("time_ns").at("median").get<double>());
-    sized.push_back(
-        {sizes.back(), select_samples(run, point.trial->at("id").get<std::string>(), kWarm).samples});
+    sized.push_back({sizes.back(),
+                     numbered(select_samples(run, point.trial->at("id").get<std::string>(), kWarm).samples)});
   }
   try {
     if (sizes.size() < 2) throw std::invalid_argument("growth needs two measured sizes at least");

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <optional>
+#include <string_view>
 
 #include "results/pattern.h"
 #include "results/verdict.h"
@@ -42,17 +43,17 @@ void judge(Json& measurement, const std::string& trials, const Floor& floor) {
     entry["outcome"] = outcome(measurement[floor.measured], *floor.least);
   }
   const auto verdict = measurement.at("verdict").get<std::string>();
-  const std::string where =
-      std::string(floor.name) + " of " + trials + ": at least " + three(*floor.least) + floor.unit +
-      " asked, " +
-      (entry.contains("value") ? three(entry["value"].get<double>()) + floor.unit + " measured"
-                               : "nothing measured");
+  const std::string asked = std::string(floor.name) + " of " + trials + ": at least " + three(*floor.least) +
+                            floor.unit + " asked, ";
+  const auto seen = [&] { return three(entry.at("value").get<double>()) + floor.unit + " measured"; };
   if (entry["outcome"] == "missed" && verdict != "below-target") {
     measurement["verdict"] = to_string(MeasurementVerdict::kBelowTarget);
-    measurement["reason"] = where;
+    measurement["reason"] = asked + seen();
   } else if (entry["outcome"] == "not shown" && verdict == "measured") {
     measurement["verdict"] = to_string(MeasurementVerdict::kAmbiguous);
-    measurement["reason"] = where + ", and the interval does not tell the two apart";
+    measurement["reason"] =
+        asked + (entry.contains("value") ? seen() + ", and its interval does not tell the two apart"
+                                         : entry["absent"]["value"].get<std::string>());
   }
   measurement["targets"].push_back(std::move(entry));
 }
@@ -71,11 +72,13 @@ void add_targets(Json& measurement, const RunData& run, const std::string& id, c
     if (!matches(device, model)) continue;
     for (const auto& [pattern, floors] : trials) {
       if (!matches(pattern, id)) continue;
+      const bool is_baseline = id.ends_with("/fp32");  // its speed-up over itself is no target
       for (const Floor& floor :
            {Floor{"min_tflops", "tflops", " TFLOP/s", floors.min_tflops},
             Floor{"min_gbps", "gbps", " GB/s", floors.min_gbps},
             Floor{"min_speedup_over_fp32", "speedup_over_fp32", "", floors.min_speedup_over_fp32}}) {
-        if (floor.least) judge(measurement, pattern, floor);
+        const bool of_itself = is_baseline && std::string_view(floor.name) == "min_speedup_over_fp32";
+        if (floor.least && !of_itself) judge(measurement, pattern, floor);
       }
     }
   }

@@ -62,9 +62,15 @@ TEST(ChooseCalls, FillsTheCell) {
 }
 
 TEST(ChooseCalls, IsAtLeastOneAndAsksOnceForALongBody) {
-  FakeBody body{40e6};
+  FakeBody body{80e6};
   EXPECT_EQ(choose_calls(15'000'000, 25, std::ref(body)), 1);
   EXPECT_EQ(body.calls, 1);
+}
+
+TEST(ChooseCalls, AFirstTryThatWasHeldUpForLongerThanACellIsTriedAgain) {
+  int tries = 0;
+  const auto body = [&](std::int64_t calls) { return calls * 2'000 + (tries++ == 0 ? 4'000'000 : 0); };
+  EXPECT_EQ(choose_calls(2'000'000, 25, body), 1000);
 }
 
 TEST(ChooseCalls, OneDisturbedTryDoesNotShortenTheCell) {

@@ -44,6 +44,14 @@ def ampgate(
     return Result(done.returncode, done.stdout, done.stderr)
 
 
+def has_a_time(trial: dict[str, Any]) -> bool:
+    """Measured, or with the label of a machine on which too many blocks were disturbed."""
+    measurement = trial["measurement"]
+    if measurement["verdict"] == "ambiguous":
+        return "blocks were disturbed" in measurement["reason"]
+    return measurement["verdict"] == "measured"
+
+
 def records(archive: Path) -> list[Path]:
     """All records in an archive, oldest first."""
     return sorted(archive.glob("*/*.json"))

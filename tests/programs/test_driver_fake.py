@@ -629,16 +629,45 @@ def test_disturbed_blocks_are_left_out(worker: Path, archive: Path) -> None:
         assert len(measured["samples"]) == 27
     cast = next(trial for trial in content["trials"] if trial["id"] == CAST)
     assert cast["measurement"]["time_ns"]["median"] == pytest.approx(400, rel=0.02)
-    assert "Disturbed blocks: 6, of which 6 were measured again" in result.out
+    assert "Disturbed blocks: 6, of which 6 are kept out of the numbers" in result.out
 
 
-def test_a_machine_that_is_always_disturbed_is_measured_with_that_label(worker: Path, archive: Path) -> None:
-    _, content = width_run(worker, archive, do=[("bench", CAST, "disturb-99")])
+def test_a_machine_that_is_always_disturbed_claims_no_speed(worker: Path, archive: Path) -> None:
+    result, content = width_run(worker, archive, do=[("bench", CAST, "disturb-99")])
+    assert result.code == 0
     measured = next(trial for trial in content["trials"] if trial["id"] == CAST)["measurement"]
-    assert measured["verdict"] == "measured"
-    assert measured["disturbed"]["blocks"] == 42
+    assert measured["verdict"] == "ambiguous"
+    assert measured["reason"].startswith("42 of 42 blocks were disturbed, too many to leave them all out")
     assert measured["disturbed"]["left_out"] == 0
     assert measured["time_ns"]["samples"] == 42
+    assert "FP16 by conversion may run; its time is not clear." in result.out
+
+
+def test_latency_is_that_of_undisturbed_calls(worker: Path, archive: Path) -> None:
+    _, content = width_run(worker, archive, "--latency", do=[("bench", CAST, "disturb-2")])
+    latency = next(trial for trial in content["trials"] if trial["id"] == CAST)["variants"]["latency"]
+    assert len(latency["samples"]) == 27
+    assert latency["latency"]["calls"] == 210
+    assert latency["disturbed"] == {**latency["disturbed"], "blocks": 6, "left_out": 6}
+
+
+def test_what_disturbs_one_sustained_trial_disturbs_no_other(worker: Path, archive: Path) -> None:
+    _, content = width_run(worker, archive, "--sustained", do=[("bench", CAST, "disturb-2")])
+    variants = {trial["id"]: trial["variants"]["sustained"] for trial in content["trials"]}
+    assert variants[CAST]["disturbed"]["blocks"] == 2
+    assert variants[CAST]["disturbed"]["left_out"] == 0
+    assert "disturbed" not in variants["matmul/4x5x6/fp32"]
+
+
+def test_a_new_measurement_takes_no_old_one_along(worker: Path, archive: Path, tmp_path: Path) -> None:
+    width_run(worker, archive, "--cold")
+    (evidence,) = records(archive)
+    again = ampgate("bench", "--evidence", evidence, "--worker", worker, "--archive", tmp_path / "again")
+    assert again.code == 0, again.err
+    (record,) = records(tmp_path / "again")
+    for trial in json.loads(record.read_text())["trials"]:
+        assert "measurement" in trial
+        assert "variants" not in trial
 
 
 def test_a_time_beyond_the_peak_is_refused(worker: Path, archive: Path) -> None:
@@ -690,6 +719,23 @@ def test_targets(worker: Path, archive: Path, tmp_path: Path) -> None:
     assert "min_tflops of matmul/*/cast-bf16: at least 50 TFLOP/s asked, 2.21 TFLOP/s measured" in result.out
     assert measured["fp32"]["absent"]["targets"] == "the rules hold no floor for this trial on Fake CPU"
     assert "Targets of the rules: 1 of 2 met." in result.out
+
+
+def test_a_target_that_is_not_decided_is_no_pass(worker: Path, archive: Path, tmp_path: Path) -> None:
+    _, before = width_run(worker, tmp_path / "before")
+    speedup = next(trial for trial in before["trials"] if trial["id"] == CAST)["measurement"]["speedup_over_fp32"]
+    least = speedup["interval"][1]
+    rules = tmp_path / "rules.json"
+    # A floor in the interval decides nothing; and fp32 over itself is no target.
+    floors = {"matmul/*": {"min_speedup_over_fp32": 0.5}, "*/cast-fp16": {"min_speedup_over_fp32": least}}
+    rules.write_text(json.dumps({"targets": {"*": floors}}))
+    result, content = width_run(worker, archive, "--rules", str(rules))
+    assert result.code == 5, result.out
+    measured = {trial["precision"]: trial["measurement"] for trial in content["trials"]}
+    assert "targets" not in measured["fp32"]
+    outcomes = {target["least"]: target["outcome"] for target in measured["cast-fp16"]["targets"]}
+    assert outcomes == {0.5: "met", least: "not shown"}
+    assert "its interval does not tell the two apart" in measured["cast-fp16"]["reason"]
 
 
 def test_no_target_is_said(worker: Path, archive: Path, tmp_path: Path) -> None:

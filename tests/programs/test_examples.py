@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from conftest import BUILD, ampgate, records
+from conftest import BUILD, ampgate, has_a_time, records
 from jsonschema import Draft202012Validator
 
 Trials = dict[str, dict[str, Any]]
@@ -40,7 +40,7 @@ def test_overflow_is_healed_by_one_region(trials: Trials, record: dict[str, Any]
     assert healed["islands"]["regions"] == ["stem"] == healed["evidence"]["islands"]
     assert healed["islands"]["minimal"] is True
     assert healed["decisions"]["accuracy"]["trial"] >= 0.97
-    assert healed["measurement"]["verdict"] == "measured"
+    assert has_a_time(healed)
     assert healed["measurement"]["audit"]["problems"] == []
     assert any("stem" in sentence and "FP16" in sentence for sentence in record["answer"])
     assert trials["detector_classifier/islands-bf16"]["islands"] == {"needed": False}

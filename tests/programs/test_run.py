@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import BUILD, ampgate, records
+from conftest import BUILD, ampgate, has_a_time, records
 from jsonschema import Draft202012Validator
 
 SCHEMA = BUILD / "share" / "ampgate" / "schema"
@@ -54,7 +54,7 @@ def test_every_precision_has_an_answer(smoke_record: Path) -> None:
     for name, trial in trials.items():
         assert re.fullmatch(r"[a-z0-9_.-]+/[a-z0-9_.x-]+/[a-z0-9-]+", name)
         assert trial["verdict"] == "pass", trial["reason"]
-        assert trial["measurement"]["verdict"] == "measured"
+        assert has_a_time(trial)
         assert trial["measurement"]["time_ns"]["median"] > 0
         assert trial["operators"]
     cast = trials["matmul/65x33x100/cast-fp16"]
@@ -142,7 +142,7 @@ def test_bench_with_evidence_passes_the_gate(smoke_record: Path, tmp_path: Path)
     (record,) = records(tmp_path)
     again = load(record)
     assert load(smoke_record)["digest"] in record.read_text()
-    assert all(trial["measurement"]["verdict"] == "measured" for trial in again["trials"])
+    assert all(has_a_time(trial) for trial in again["trials"])
 
 
 def forged(record: Path, target: Path, change: Any) -> Path:  # noqa: ANN401

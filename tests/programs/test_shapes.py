@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import AMPGATE, ROOT, Result, ampgate, records
+from conftest import AMPGATE, ROOT, Result, ampgate, has_a_time, records
 from jsonschema import Draft202012Validator
 
 FAKE = ROOT / "tests" / "driver_fake" / "worker.py"
@@ -176,7 +176,7 @@ def test_run_record_reproducer_bench_and_reproduce(tmp_path: Path) -> None:
 
     assert ampgate("bench", "--evidence", path, "--archive", tmp_path / "c").code == 0
     (measured,) = records(tmp_path / "c")
-    assert json.loads(measured.read_text())["trials"][-1]["measurement"]["verdict"] == "measured"
+    assert has_a_time(json.loads(measured.read_text())["trials"][-1])
     assert ampgate("reproduce", path, last["id"]).code == 0
 
 
