@@ -130,7 +130,7 @@ def test_lost_processes_make_no_measured_number(tmp_path: Path) -> None:
     for trial in trials.values():
         measurement = trial["measurement"]
         if measurement["verdict"] == "measured":
-            assert len(measurement["samples"]) == 21
+            assert len(measurement["samples"]) >= 21  # and those of disturbed blocks
         else:
             assert measurement["reason"]
 
