@@ -2,16 +2,12 @@
 
 #include <cstdio>
 
+#include "results/significant.h"
+
 namespace ampgate::results {
 namespace {
 
 Json interval_json(const Interval& interval) { return Json::array({interval.low, interval.high}); }
-
-std::string rounded(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
-}
 
 }  // namespace
 
@@ -90,12 +86,12 @@ std::string say_speedup(const Estimate& speedup) {
   if (speedup.interval && speedup.interval->low <= 1.0 && speedup.interval->high >= 1.0) {
     return "no difference to fp32 shown";
   }
-  if (speedup.value >= 1.0) return rounded(speedup.value) + " times as fast as fp32";
-  return rounded(1.0 / speedup.value) + " times slower than fp32";
+  if (speedup.value >= 1.0) return significant(speedup.value) + " times as fast as fp32";
+  return significant(1.0 / speedup.value) + " times slower than fp32";
 }
 
 std::string say_fp16_to_bf16(const Estimate& estimate) {
-  std::string text = "FP16 takes " + rounded(estimate.value) + " of BF16's time";
+  std::string text = "FP16 takes " + significant(estimate.value) + " of BF16's time";
   if (!estimate.interval) return text;
   if (estimate.interval->high < 1.0) return text + ": FP16 is faster";
   if (estimate.interval->low > 1.0) return text + ": BF16 is faster";

@@ -1,18 +1,12 @@
 #include "results/roofline.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "results/rate.h"
+#include "results/significant.h"
 
 namespace ampgate::results {
 namespace {
-
-std::string three(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
-}
 
 double cache_bytes(const Json& ceilings) { return ceilings.value("last_level_cache_bytes", 0.0); }
 
@@ -84,12 +78,12 @@ std::string impossible(const Work& work, const Estimate& time, const Json& ceili
       std::max(peak.at("tflops").value(work.format, 0.0), peak.at("tflops").value("fp32", 0.0));
   const double tflops = work.flops / time.value * kTera;
   if (peak.at("tflops").contains(work.format) && tflops > tflops_peak) {
-    return three(tflops) + " TFLOP/s is above this device's peak of " + three(tflops_peak) + " in " +
-           work.format + " (" + peak.at("source").get<std::string>() + ")" + cause;
+    return significant(tflops) + " TFLOP/s is above this device's peak of " + significant(tflops_peak) +
+           " in " + work.format + " (" + peak.at("source").get<std::string>() + ")" + cause;
   }
   const double gbps = work.bytes / time.value * kGiga;
   if (peak.contains("gbps") && from_memory(work, ceilings) && gbps > peak["gbps"].get<double>()) {
-    return three(gbps) + " GB/s is above the " + three(peak["gbps"].get<double>()) +
+    return significant(gbps) + " GB/s is above the " + significant(peak["gbps"].get<double>()) +
            " of this device's memory, and the data do not fit into its caches" + cause;
   }
   return "";

@@ -1,20 +1,14 @@
 #include "results/targets.h"
 
-#include <cstdio>
 #include <optional>
 #include <string_view>
 
 #include "results/pattern.h"
+#include "results/significant.h"
 #include "results/verdict.h"
 
 namespace ampgate::results {
 namespace {
-
-std::string three(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
-}
 
 struct Floor {
   const char* name;      // in the rules
@@ -43,9 +37,9 @@ void judge(Json& measurement, const std::string& trials, const Floor& floor) {
     entry["outcome"] = outcome(measurement[floor.measured], *floor.least);
   }
   const auto verdict = measurement.at("verdict").get<std::string>();
-  const std::string asked = std::string(floor.name) + " of " + trials + ": at least " + three(*floor.least) +
-                            floor.unit + " asked, ";
-  const auto seen = [&] { return three(entry.at("value").get<double>()) + floor.unit + " measured"; };
+  const std::string asked = std::string(floor.name) + " of " + trials + ": at least " +
+                            significant(*floor.least) + floor.unit + " asked, ";
+  const auto seen = [&] { return significant(entry.at("value").get<double>()) + floor.unit + " measured"; };
   if (entry["outcome"] == "missed" && verdict != "below-target") {
     measurement["verdict"] = to_string(MeasurementVerdict::kBelowTarget);
     measurement["reason"] = asked + seen();
