@@ -154,8 +154,8 @@ def test_false_alarms_and_slow_downs_of_three_per_cent(tmp_path: Path, capsys: p
     with capsys.disabled():
         print(f"\nrecords of equal speed: {alike}\nslow-downs of 3 %: {slow}")
 
-    false_alarms = alike.count("slower")
-    assert 1 - at_most(false_alarms - 1, pairs, FALSE_SLOWER) >= IMPLAUSIBLE, alike
+    for wrong_word in ("slower", "faster"):  # which of two equal records came first is chance
+        assert 1 - at_most(alike.count(wrong_word) - 1, pairs, FALSE_SLOWER) >= IMPLAUSIBLE, alike
     wrong = slow.count("same", "faster")
     assert 1 - at_most(wrong - 1, len(slow.verdicts), FALSE_SLOWER) >= IMPLAUSIBLE, slow
     if at_most(slow.count("slower"), len(slow.verdicts), FOUND) < IMPLAUSIBLE:
