@@ -3,23 +3,16 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 
 #include "backends/cpu.h"
+#include "backends/first_word.h"
 
 namespace ampgate::backends {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string first_word(const fs::path& path) {
-  std::ifstream file(path);
-  std::string word;
-  file >> word;
-  return word;
-}
 
 // "32768K", "32M"; 0 for anything else.
 std::int64_t size_in_bytes(const std::string& text) {

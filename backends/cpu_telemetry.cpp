@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backends/cpu.h"
+#include "backends/first_word.h"
 
 namespace ampgate::backends {
 namespace {
@@ -41,17 +42,13 @@ std::optional<double> temperature() {
   std::optional<double> highest;
   std::error_code error;
   for (const auto& zone : fs::directory_iterator("/sys/class/thermal", error)) {
-    std::ifstream file(zone.path() / "type");
-    std::string type;
-    file >> type;
+    const std::string type = first_word(zone.path() / "type");
     if (type.find("pkg_temp") == std::string::npos && type.find("cpu") == std::string::npos) continue;
     const auto value = number_in(zone.path() / "temp");
     if (value && (!highest || *value / 1e3 > *highest)) highest = *value / 1e3;
   }
   for (const auto& sensor : fs::directory_iterator("/sys/class/hwmon", error)) {
-    std::ifstream file(sensor.path() / "name");
-    std::string name;
-    file >> name;
+    const std::string name = first_word(sensor.path() / "name");
     if (name != "k10temp" && name != "coretemp" && name != "zenpower") continue;
     const auto value = number_in(sensor.path() / "temp1_input");
     if (value && (!highest || *value / 1e3 > *highest)) highest = *value / 1e3;
@@ -64,9 +61,7 @@ std::optional<double> energy() {
   std::optional<double> sum;
   std::error_code error;
   for (const auto& zone : fs::directory_iterator("/sys/class/powercap", error)) {
-    std::ifstream file(zone.path() / "name");
-    std::string name;
-    file >> name;
+    const std::string name = first_word(zone.path() / "name");
     if (name.rfind("package", 0) != 0) continue;
     if (const auto value = number_in(zone.path() / "energy_uj")) sum = sum.value_or(0.0) + *value * 1e-6;
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/beyond_caches.h"
 #include "bench/error_text.h"
 #include "bench/numerics.h"
 
@@ -21,7 +22,6 @@ constexpr int kRuns = 9;
 constexpr int kFewestRuns = 6;  // as many as an interval needs
 constexpr std::chrono::milliseconds kEnoughTime{250};
 constexpr std::int64_t kSmallestBuffer = std::int64_t{64} << 20;
-constexpr std::int64_t kUnknownCache = std::int64_t{256} << 20;
 // Products grow until one lasts this long: no larger one would be faster by much.
 constexpr std::int64_t kLongProduct = 5'000'000;
 constexpr std::array<std::int64_t, 9> kSizes{32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
@@ -41,7 +41,7 @@ std::int64_t time_of(const Work& work, backends::Backend& backend, backends::Tim
 Json memory_ceilings(backends::Backend& backend, backends::Timer& timer) {
   const std::int64_t cache = backend.last_level_cache_bytes();
   // A pass over twice the cache finds nothing of the one before.
-  const std::int64_t wanted = std::max(kSmallestBuffer, 2 * (cache > 0 ? cache : kUnknownCache));
+  const std::int64_t wanted = std::max(kSmallestBuffer, bytes_beyond_caches(backend));
   const std::int64_t bytes = std::min(wanted, backend.identity().memory_bytes / 4);
   const auto passes = backend.memory_passes(bytes);
   std::array<std::vector<std::int64_t>, 3> times;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "bench/admission.h"
+#include "bench/beyond_caches.h"
 #include "bench/cell.h"
 #include "bench/conditions.h"
 #include "bench/error_text.h"
@@ -32,18 +33,12 @@ constexpr std::chrono::microseconds kReadersTurn{300};
 // once.
 constexpr std::int64_t kMuchShorter = 3;
 constexpr std::int64_t kMostLengthened = 1000;
-constexpr std::int64_t kMostCalls = 1'000'000;  // of bodies that do next to nothing
 // Emptying the caches takes longer than most calls.
 constexpr std::int64_t kMostColdCalls = 3;
-// A cache that was read through twice its size holds nothing of before.
-constexpr std::int64_t kFlushFactor = 2;
-// Where the system does not tell its caches: larger than what is known of any but the largest servers.
-constexpr std::int64_t kUnknownCache = std::int64_t{256} << 20;
 
 std::unique_ptr<backends::MemoryPasses> flush_for(Mode mode, backends::Backend& backend) {
   if (mode != Mode::kCold) return nullptr;
-  const std::int64_t cache = backend.last_level_cache_bytes();
-  return backend.memory_passes(kFlushFactor * (cache > 0 ? cache : kUnknownCache));
+  return backend.memory_passes(bytes_beyond_caches(backend));
 }
 
 // The trials of one case and shape on their way through calibration, blocks and check.
@@ -130,7 +125,7 @@ class GroupRun {
 
   std::int64_t most_calls() const {
     if (plan_.schedule.mode == Mode::kLatency) return kMostLatencyCalls;
-    return plan_.schedule.mode == Mode::kCold ? kMostColdCalls : kMostCalls;
+    return plan_.schedule.mode == Mode::kCold ? kMostColdCalls : kMaximumCalls;
   }
 
   // A warm-up that was disturbed took calls for slower than they are: the next cell gets more of them.

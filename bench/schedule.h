@@ -15,6 +15,9 @@ namespace ampgate::bench {
 std::vector<std::size_t> block_order(std::uint64_t seed, std::string_view group, int process, int block,
                                      std::size_t trials);
 
+// Of a cell: for bodies that do next to nothing.
+inline constexpr std::int64_t kMaximumCalls = 1'000'000;
+
 // Calls that make a cell last about `cell_time_ns`: at least 1, and enough that reading the clock
 // (`clock_ns`) is at most 0.1 % of it. `time_calls(n)` runs n calls and returns their time; it is asked for
 // growing n until the time is long enough to extrapolate from, then again for the shortest of a few: one

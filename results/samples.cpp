@@ -72,8 +72,7 @@ Selection select_samples(const RunData& run, const std::string& id, const std::s
         ++selection.disturbance.left_out;
         continue;
       }
-      selection.samples.push_back(
-          {row.process, row.block, row.time_ns / static_cast<double>(row.calls), row.calls});
+      selection.samples.push_back(sample_of(row));
     }
     if (selection.disturbance.example.empty() && !disturbed.empty())
       selection.disturbance.example = disturbed.begin()->second;

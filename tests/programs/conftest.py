@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,19 @@ def records(archive: Path) -> list[Path]:
 
 def journals(archive: Path) -> list[Path]:
     return sorted(archive.glob("*/*.journal.jsonl"))
+
+
+@pytest.fixture(scope="session")
+def fake_worker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A worker folder without LibTorch: both programs are tests/driver_fake/worker.py."""
+    folder = tmp_path_factory.mktemp("worker") / "fake"
+    folder.mkdir()
+    for name in ("ampgate-validate", "ampgate-bench"):
+        shutil.copy(ROOT / "tests" / "driver_fake" / "worker.py", folder / name)
+        (folder / name).chmod(0o755)
+    made = subprocess.run([folder / "ampgate-validate", "manifest"], capture_output=True, text=True, check=True)
+    (folder / "cases.json").write_text(made.stdout)
+    return folder
 
 
 @pytest.fixture(scope="session")

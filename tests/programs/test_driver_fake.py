@@ -18,20 +18,12 @@ import pytest
 from conftest import AMPGATE, ROOT, Result, ampgate, journals, records
 from jsonschema import Draft202012Validator
 
-FAKE = ROOT / "tests" / "driver_fake" / "worker.py"
 CAST = "matmul/4x5x6/cast-fp16"
 
 
-@pytest.fixture(scope="session")
-def worker(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("worker") / "fake"
-    folder.mkdir()
-    for name in ("ampgate-validate", "ampgate-bench"):
-        shutil.copy(FAKE, folder / name)
-        (folder / name).chmod(0o755)
-    made = subprocess.run([folder / "ampgate-validate", "manifest"], capture_output=True, text=True, check=True)
-    (folder / "cases.json").write_text(made.stdout)
-    return folder
+@pytest.fixture
+def worker(fake_worker: Path) -> Path:
+    return fake_worker
 
 
 @pytest.fixture

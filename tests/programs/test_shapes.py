@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -180,16 +178,9 @@ def test_run_record_reproducer_bench_and_reproduce(tmp_path: Path) -> None:
     assert ampgate("reproduce", path, last["id"]).code == 0
 
 
-@pytest.fixture(scope="module")
-def fake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("worker") / "fake"
-    folder.mkdir()
-    for name in ("ampgate-validate", "ampgate-bench"):
-        shutil.copy(FAKE, folder / name)
-        (folder / name).chmod(0o755)
-    made = subprocess.run([folder / "ampgate-validate", "manifest"], capture_output=True, text=True, check=True)
-    (folder / "cases.json").write_text(made.stdout)
-    return folder
+@pytest.fixture
+def fake(fake_worker: Path) -> Path:
+    return fake_worker
 
 
 def sweep(fake: Path, archive: Path, *arguments: str | Path, growth: dict | None = None, do: object = ()) -> Result:
