@@ -195,7 +195,11 @@ void BenchProcesses::run(const BenchProcess& process, const std::vector<std::vec
       }
     }
   }
-  context_.journal.append({{"bench", numbered.run()}});
+  in_turn(context_, [&](const Json& turn) {
+    Json entry = numbered.run();
+    if (!turn.is_null()) entry["turn"] = turn;
+    context_.journal.append({{"bench", std::move(entry)}});
+  });
 }
 
 }  // namespace ampgate::driver

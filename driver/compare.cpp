@@ -109,6 +109,19 @@ void print_list(const Json& comparison, const char* key, const char* head) {
   fmt::print("{}: {}\n", head, join(comparison.at(key).get<std::vector<std::string>>(), ", "));
 }
 
+// A claim of a few percent that rests on two runs at different times.
+bool claims_across_time(const Json& comparison) {
+  bool claims = false;
+  for (const auto& trial : comparison.at("trials")) {
+    for_each_part(trial, [&](const std::string&, const Json& part) {
+      const Json time = part.value("time", Json::object());
+      const auto verdict = time.value("verdict", "");
+      claims = claims || ((verdict == "slower" || verdict == "faster") && !time.at("in_turns").get<bool>());
+    });
+  }
+  return claims;
+}
+
 void print_text(const Json& comparison) {
   print_side("A", comparison.at("a"));
   print_side("B", comparison.at("b"));
@@ -127,6 +140,11 @@ void print_text(const Json& comparison) {
   fmt::print("\n");
   for (const auto& trial : comparison.at("trials")) {
     for (const auto& line : change_lines(trial)) fmt::print("{}\n", line);
+  }
+  if (claims_across_time(comparison)) {
+    fmt::print(
+        "A and B did not take turns: the machine's own speed may have changed between them. To see the code "
+        "alone, measure both with bench --in-turns.\n");
   }
   print_list(comparison, "only_in_a", "Only in A");
   print_list(comparison, "only_in_b", "Only in B");

@@ -6,6 +6,12 @@ namespace ampgate::driver {
 
 using results::Json;
 
+void in_turn(Context& context, const std::function<void(const Json& turn)>& work) {
+  if (context.turns == nullptr) return work(nullptr);
+  context.progress.working_on("waits for its turn");
+  context.turns->take(work);
+}
+
 std::vector<std::vector<Trial>> groups(const std::vector<Trial>& trials) {
   std::vector<std::vector<Trial>> result;
   for (const auto& trial : trials) {

@@ -2,11 +2,13 @@
 // shows.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "driver/plan.h"
 #include "driver/terminal.h"
+#include "driver/turns.h"
 #include "driver/worker.h"
 #include "results/journal.h"
 #include "results/rules.h"
@@ -21,9 +23,13 @@ struct Context {
   Progress& progress;
   std::vector<Trial> trials;
   Estimate estimate;
+  Turns* turns = nullptr;  // with other runs; null: alone
 
   const results::RunData& data() const { return journal.data(); }
 };
+
+// Does `work`, at this run's turn where it takes turns; `turn` is null where it does not.
+void in_turn(Context& context, const std::function<void(const results::Json& turn)>& work);
 
 // The trials that stand together under one case and shape, in the plan's order.
 std::vector<std::vector<Trial>> groups(const std::vector<Trial>& trials);

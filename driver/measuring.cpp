@@ -160,7 +160,9 @@ void inspect_trials(Context& context) {
     for (const auto& trial : group) plan["trials"].push_back(planned_with_evidence(context, trial));
   }
   if (plan["trials"].empty()) return;
-  context.journal.append({{"inspect", collect_answers(context, plan)}});
+  in_turn(context, [&](const Json&) {
+    context.journal.append({{"inspect", collect_answers(context, plan)}});
+  });
   context.progress.advance("done");
 }
 
@@ -169,8 +171,11 @@ void measure_ceilings(Context& context) {
   context.progress.working_on("read, write, copy and matrix products");
   std::string failure;
   try {
-    const Ending ending = run_worker(context.workers, plan, [&](const auto& name, const Json& event) {
-      if (name == "environment") note_environment(context, event);
+    Ending ending;
+    in_turn(context, [&](const Json&) {
+      ending = run_worker(context.workers, plan, [&](const auto& name, const Json& event) {
+        if (name == "environment") note_environment(context, event);
+      });
     });
     if (ending.answered) {
       context.journal.append({{"ceilings", ending.done.at("ceilings")}});

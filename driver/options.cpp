@@ -244,6 +244,17 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   bench.add_option("--precision", options.precisions, "Only these precisions")->allow_extra_args(false);
   add_execution(bench, options);
   add_measurement(bench, options);
+  auto* in_turns =
+      bench
+          .add_option(
+              "--in-turns", options.in_turns,
+              "Take turns with other runs that are given the same file, so that compare sees the code "
+              "and not the machine's own speed")
+          ->type_name("FILE");
+  bench.add_option("--runs-in-turns", options.runs_in_turns, "How many runs share that file")
+      ->check(CLI::Range(2, 16))
+      ->capture_default_str()
+      ->needs(in_turns);
   add_output(bench, options);
 
   auto& list = *app.add_subcommand("list", "Cases, suites and precisions");

@@ -36,9 +36,11 @@ struct Options {
   std::string worker;    // name of a worker folder, or a path to one; empty: the only one there is
   std::string resume;    // a journal
   std::string evidence;  // bench: a record
-  std::string record;    // reproduce: a record; compare: A
-  std::string other;     // compare: B
-  std::string trial;     // reproduce: a trial's id
+  std::string in_turns;  // bench: the file in which runs that take turns meet
+  int runs_in_turns = 2;
+  std::string record;  // reproduce: a record; compare: A
+  std::string other;   // compare: B
+  std::string trial;   // reproduce: a trial's id
   std::string command_line;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "driver/answer.h"
 #include "driver/changed_decisions.h"
@@ -95,7 +96,10 @@ results::ExitCode complete(const Options& options, const WorkerFolder& folder, r
   set_last_words("\nampgate: ended at once. " + how_to_resume(journal) + "\n");
   try {
     Progress progress(options.quiet);
+    std::optional<Turns> turns;
+    if (!options.in_turns.empty()) turns.emplace(options.in_turns, options.runs_in_turns);
     Context context = make_context(journal, progress, folder);
+    context.turns = turns ? &*turns : nullptr;
     execute(context);
     Json record = results::build_record(context.data(), context.rules, utc_now());
     const auto folder_of_device = journal.path().parent_path();

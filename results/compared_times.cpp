@@ -1,5 +1,6 @@
 #include "results/compared_times.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
@@ -26,13 +27,43 @@ std::string change(double ratio) {
   return text;
 }
 
-std::size_t disturbed(const RecordedSamples& samples) { return samples.all.size() - samples.calm.size(); }
+std::vector<Sample> by_turn(const std::vector<Sample>& samples, const Turns& turns) {
+  std::vector<Sample> renumbered;
+  for (Sample sample : samples) {
+    const auto turn = turns.turn_of_process.find(sample.process);
+    if (turn == turns.turn_of_process.end()) continue;
+    sample.process = turn->second;
+    renumbered.push_back(sample);
+  }
+  return renumbered;
+}
+
+bool took_turns(const TimedPair& pair) {
+  if (pair.turns_a.series.empty() || pair.turns_a.series != pair.turns_b.series) return false;
+  return std::any_of(
+      pair.turns_a.turn_of_process.begin(), pair.turns_a.turn_of_process.end(), [&](const auto& of_a) {
+        return std::any_of(pair.turns_b.turn_of_process.begin(), pair.turns_b.turn_of_process.end(),
+                           [&](const auto& of_b) { return of_b.second == of_a.second; });
+      });
+}
 
 }  // namespace
 
+Turns recorded_turns(const Json& record, const std::string& mode) {
+  Turns turns;
+  for (const auto& process : record.value("bench", Json::object()).value("processes", Json::array())) {
+    if (!process.contains("turn") || process.value("mode", kWarm) != (mode.empty() ? kWarm : mode)) continue;
+    turns.series = process["turn"].at("series").get<std::string>();
+    turns.turn_of_process[process.at("process").get<int>()] = process["turn"].at("number").get<int>();
+  }
+  return turns;
+}
+
 RecordedSamples recorded_samples(const Json& measurement, const std::string& mode) {
-  RecordedSamples samples;
+  RecordedSamples recorded;
   std::vector<Row> rows;
+  int disturbed = 0;
+  std::string example;
   for (const auto& row : measurement.value("samples", Json::array())) {
     const Json more = row.size() > 5 ? row[5] : Json::object();
     if (more.value("left_out", false)) continue;
@@ -40,30 +71,31 @@ RecordedSamples recorded_samples(const Json& measurement, const std::string& mod
                     .block = row.at(1).get<int>(),
                     .calls = row.at(3).get<std::int64_t>(),
                     .time_ns = row.at(4).get<double>()});
-    samples.all.push_back(sample_of(rows.back()));
-    if (more.contains("disturbed")) {
-      samples.example = more["disturbed"].get<std::string>();
-    } else {
-      samples.calm.push_back(samples.all.back());
-    }
+    recorded.samples.push_back(sample_of(rows.back()));
+    if (!more.contains("disturbed")) continue;
+    ++disturbed;
+    example = more["disturbed"].get<std::string>();
   }
-  if (mode == "sustained") samples.all = samples.calm = steady(rows);
-  return samples;
+  if (mode == "sustained") {
+    recorded.samples = steady(rows);
+  } else if (disturbed > 0) {
+    recorded.undecided = std::to_string(disturbed) + " of " + std::to_string(rows.size()) +
+                         " cells were disturbed (" + example + ")";
+  }
+  return recorded;
 }
 
-Estimate time_ratio(const RecordedSamples& a, const RecordedSamples& b, double level) {
-  if (!a.calm.empty() && !b.calm.empty()) {
-    Estimate calm = unpaired_ratio(b.calm, a.calm, level);
-    if (calm.interval || (a.example.empty() && b.example.empty())) return calm;
-  }
-  Estimate ratio = unpaired_ratio(b.all, a.all, level);
-  if (!ratio.interval) return ratio;
+Estimate time_ratio(const TimedPair& pair, double level) {
+  const auto& [a, b, turns_a, turns_b] = pair;
+  Estimate ratio = took_turns(pair)
+                       ? turns_ratio(by_turn(b.samples, turns_b), by_turn(a.samples, turns_a), level)
+                       : unpaired_ratio(b.samples, a.samples, level);
+  if (!ratio.interval || (a.undecided.empty() && b.undecided.empty())) return ratio;
   ratio.interval.reset();
-  const auto count = [](const RecordedSamples& samples) {
-    return std::to_string(disturbed(samples)) + " of " + std::to_string(samples.all.size());
-  };
-  ratio.method = "no interval: " + count(a) + " cells of A and " + count(b) + " of B were disturbed (" +
-                 (b.example.empty() ? a.example : b.example) + ")";
+  ratio.method = "no interval: ";
+  if (!a.undecided.empty()) ratio.method += "of A, " + a.undecided;
+  if (!a.undecided.empty() && !b.undecided.empty()) ratio.method += "; ";
+  if (!b.undecided.empty()) ratio.method += "of B, " + b.undecided;
   return ratio;
 }
 
@@ -92,8 +124,8 @@ double simultaneous_level(double chance, std::size_t comparisons) {
   return 1 - 2 * chance / static_cast<double>(comparisons);
 }
 
-Json compared_times(const RecordedSamples& a, const RecordedSamples& b, double level, double tolerance) {
-  const Estimate ratio = time_ratio(a, b, level);
+Json compared_times(const TimedPair& pair, double level, double tolerance) {
+  const Estimate ratio = time_ratio(pair, level);
   Json json{{"verdict", time_verdict(ratio, tolerance)}, {"ratio", ratio.value}};
   if (ratio.interval) {
     json["interval"] = {ratio.interval->low, ratio.interval->high};
@@ -104,7 +136,7 @@ Json compared_times(const RecordedSamples& a, const RecordedSamples& b, double l
   json["tolerance"] = tolerance;
   json["samples"] = ratio.samples;
   json["processes"] = ratio.processes;
-  if (disturbed(a) + disturbed(b) > 0) json["disturbed"] = {{"a", disturbed(a)}, {"b", disturbed(b)}};
+  json["in_turns"] = took_turns(pair);
   json["method"] = ratio.method;
   json["in_words"] = time_words(ratio);
   return json;

@@ -1,6 +1,7 @@
 // Times of two records: the ratio B : A of medians, and what its interval says against the tolerance.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,18 +12,32 @@ namespace ampgate::results {
 
 // The samples of a record's measurement that its estimates rest on.
 struct RecordedSamples {
-  std::vector<Sample> all;
-  std::vector<Sample> calm;  // those that no counter of the machine called disturbed
-  std::string example;       // why one was disturbed
+  std::vector<Sample> samples;
+  // Why the record's own choice of samples decides nothing: too many were disturbed; else empty.
+  std::string undecided;
 };
+
+// The turns of a record's processes by their number, where it took turns with other records.
+struct Turns {
+  std::string series;  // which records: equal in all of them; empty: none
+  std::map<int, int> turn_of_process;
+};
+
+// Of the processes that measured in this mode (empty: warm).
+Turns recorded_turns(const Json& record, const std::string& mode);
 
 // In this mode (empty: warm).
 RecordedSamples recorded_samples(const Json& measurement, const std::string& mode);
 
-// B : A over the calm samples of both, since a machine that was busy during one run looks like slower code.
-// Where they are too few, over all samples and without an interval, and `method` says how many were
-// disturbed.
-Estimate time_ratio(const RecordedSamples& a, const RecordedSamples& b, double level);
+// One trial, or one of its modes, in two records.
+struct TimedPair {
+  RecordedSamples a, b;
+  Turns turns_a, turns_b;
+};
+
+// B : A of medians: paired by turns where both records took them together, else as two runs that share
+// nothing. Without an interval where either record calls its own samples undecided.
+Estimate time_ratio(const TimedPair& pair, double level);
 
 // `slower` where the whole interval of B : A lies above 1 + tolerance, `faster` where it lies below
 // 1 / (1 + tolerance), `same` where it lies between the two, else `ambiguous`; so is a ratio without
@@ -36,8 +51,8 @@ std::string time_words(const Estimate& ratio);
 // probability of at most `chance` (Bonferroni).
 double simultaneous_level(double chance, std::size_t comparisons);
 
-// {"verdict", "ratio", "interval", "level", "tolerance", "samples", "processes", "disturbed", "method",
+// {"verdict", "ratio", "interval", "level", "tolerance", "samples", "processes", "in_turns", "method",
 // "in_words"}
-Json compared_times(const RecordedSamples& a, const RecordedSamples& b, double level, double tolerance);
+Json compared_times(const TimedPair& pair, double level, double tolerance);
 
 }  // namespace ampgate::results

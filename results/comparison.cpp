@@ -19,7 +19,7 @@ namespace {
 struct Timed {
   std::size_t trial;
   std::string mode;  // empty: warm
-  RecordedSamples a, b;
+  TimedPair pair;
 };
 
 std::map<std::string, const Json*> by_id(const Json& record) {
@@ -52,7 +52,10 @@ Json refusal(const Difference& difference) {
 
 class Comparison {
  public:
-  explicit Comparison(double tolerance) : tolerance_(tolerance) {}
+  Comparison(const Json& record_a, const Json& record_b)
+      : record_a_(record_a),
+        record_b_(record_b),
+        tolerance_(record_a.at("rules").at("measurement").at("tolerance").get<double>()) {}
 
   void add(const Json& trial_a, const Json& trial_b, const std::optional<Difference>& whole) {
     Json result{{"id", trial_a.at("id")}};
@@ -71,13 +74,13 @@ class Comparison {
   Json finish() {
     std::size_t comparisons = 0;
     for (const auto& timed : timed_) {
-      if (time_ratio(timed.a, timed.b, 0.95).interval) ++comparisons;
+      if (time_ratio(timed.pair, 0.95).interval) ++comparisons;
     }
     const double level = simultaneous_level(kFalseSlower, std::max<std::size_t>(comparisons, 1));
     for (const auto& timed : timed_) {
       Json& trial = trials_[timed.trial];
       (timed.mode.empty() ? trial : trial["variants"][timed.mode])["time"] =
-          compared_times(timed.a, timed.b, level, tolerance_);
+          compared_times(timed.pair, level, tolerance_);
     }
     return trials_;
   }
@@ -91,7 +94,10 @@ class Comparison {
     }
     const std::string in_a = unmeasured(a, "A"), in_b = unmeasured(b, "B");
     if (in_a.empty() && in_b.empty()) {
-      timed_.push_back({trials_.size(), mode, recorded_samples(a, mode), recorded_samples(b, mode)});
+      timed_.push_back({trials_.size(),
+                        mode,
+                        {recorded_samples(a, mode), recorded_samples(b, mode),
+                         recorded_turns(record_a_, mode), recorded_turns(record_b_, mode)}});
       return;
     }
     part["absent"] = {{"time", in_a + (in_a.empty() || in_b.empty() ? "" : "; ") + in_b}};
@@ -108,6 +114,8 @@ class Comparison {
     }
   }
 
+  const Json& record_a_;
+  const Json& record_b_;
   double tolerance_;
   Json trials_ = Json::array();
   std::vector<Timed> timed_;
@@ -158,7 +166,7 @@ Json compare_records(const Json& record_a, const Json& record_b) {
   }
   const auto in_a = by_id(record_a), in_b = by_id(record_b);
   const auto whole = unfair(record_a, record_b);
-  Comparison comparison(record_a.at("rules").at("measurement").at("tolerance").get<double>());
+  Comparison comparison(record_a, record_b);
   for (const auto& trial : record_a.at("trials")) {
     const auto match = in_b.find(trial.at("id").get<std::string>());
     if (match == in_b.end()) {

@@ -56,7 +56,7 @@ Json bench_section(const RunData& run) {
   double timed = 0, wall = 0;
   for (const auto& process : run.bench) {
     Json entry{{"process", process.at("process")}, {"mode", mode_of(process)}};
-    for (const auto* key : {"look", "order_seed", "clock_ns", "conditions"}) {
+    for (const auto* key : {"look", "order_seed", "turn", "clock_ns", "conditions"}) {
       if (process.contains(key)) entry[key] = process.at(key);
     }
     section["processes"].push_back(std::move(entry));

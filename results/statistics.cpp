@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "results/series.h"
+#include "results/signed_rank.h"
 #include "results/trend.h"
 
 namespace ampgate::results {
@@ -147,6 +148,36 @@ Estimate unpaired_ratio(std::span<const Sample> numerator, std::span<const Sampl
   }
   set(estimate, bracket(estimate.value, welch_interval(unit_medians(above), unit_medians(below), level),
                         "Welch's t over the medians of processes (log scale)"));
+  return estimate;
+}
+
+Estimate turns_ratio(std::span<const Sample> numerator, std::span<const Sample> denominator, double level) {
+  check_level(level);
+  std::map<int, std::vector<double>> above, below;
+  for (const auto& [cell, log_time] : logs_by_cell(numerator)) above[cell.first].push_back(log_time);
+  for (const auto& [cell, log_time] : logs_by_cell(denominator)) below[cell.first].push_back(log_time);
+  Estimate estimate;
+  std::vector<double> differences;
+  for (const auto& [turn, times] : above) {
+    const auto match = below.find(turn);
+    if (match == below.end()) continue;
+    differences.push_back(median(times) - median(match->second));
+    estimate.samples += static_cast<int>(times.size() + match->second.size());
+    estimate.processes += 2;
+  }
+  if (differences.empty()) throw std::invalid_argument("no samples");
+  const double centre = signed_rank_centre(differences);
+  estimate.value = std::exp(centre);
+  if (differences.size() < 2) {
+    estimate.method = "no interval: one turn only, so what differs between processes is unseen";
+  } else if (const auto interval = signed_rank_interval(differences, level)) {
+    set(estimate,
+        bracket(estimate.value, *interval, "Wilcoxon's signed ranks over processes in turns (log scale)"));
+  } else {
+    set(estimate, bracket(estimate.value, student_interval(differences, level),
+                          "Student's t over processes in turns (log scale): " +
+                              std::to_string(differences.size()) + " turns are few for signed ranks"));
+  }
   return estimate;
 }
 

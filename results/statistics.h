@@ -51,6 +51,13 @@ Estimate paired_ratio(std::span<const Sample> numerator, std::span<const Sample>
 // since what differs between processes cannot be seen there. `lag1`, `drift` and `mad` are not filled in.
 Estimate unpaired_ratio(std::span<const Sample> numerator, std::span<const Sample> denominator, double level);
 
+// The same for two runs whose processes took turns, where `process` of a sample counts the turns: the centre
+// of the differences of the medians of processes that stood beside each other, on log scale, so that what
+// both share (the machine's own speed wanders by more than code does) cancels. The interval is that of the
+// signed-rank test, by Student's t where there are too few turns for it. Throws as median_time does; no
+// common turn counts as no samples.
+Estimate turns_ratio(std::span<const Sample> numerator, std::span<const Sample> denominator, double level);
+
 // Level of the interval at look 1, 2, 3... when a run looks more than once and may stop at any of them: look
 // k spends 1 / (k (k + 1)) of what may be missed, and these shares add up to one (Bonferroni). A run that
 // looks once uses the full level. Throws std::invalid_argument.

@@ -1,5 +1,6 @@
 """How often `ampgate compare` is wrong: whole records of equal speed, and slow-downs put in on purpose.
 
+The deep form measures records in turns, as a user would who compares two builds on one machine.
 The deep form takes AMPGATE_NOISE_PAIRS pairs of records of equal speed (200) and half as many of which one is 3 %
 slower. It holds the observed rates against the goals by exact binomial tests at 1 %, so that it fails where they make
 the goal implausible and not on a razor's edge. Where the machine is too noisy for 3 %, the honest answer is
@@ -8,18 +9,22 @@ the goal implausible and not on a razor's edge. Where the machine is too noisy f
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
 import random
+import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from conftest import TEST_WORKER, ampgate, records
 
-PROCESSES = 12
+PROCESSES = 32
+BLOCKS = 12
 IMPLAUSIBLE = 0.01
 FALSE_SLOWER = 0.01
 FOUND = 0.95
@@ -54,12 +59,12 @@ def rate_words(count: int, trials: int) -> str:
 class Bench:
     """Fresh records of one small operator: one thread, pinned to one processor."""
 
-    def __init__(self, folder: Path, processes: int, cell_time_ms: float) -> None:
+    def __init__(self, folder: Path, processes: int, cell_time_ms: float, blocks: int = 5) -> None:
         self.folder = folder
         self.processes = processes
-        self.count = 0
+        self.count = itertools.count()
         self.rules = folder / "rules.json"
-        measurement = {"cell_time_ms": cell_time_ms, "min_blocks": 5 * processes}
+        measurement = {"cell_time_ms": cell_time_ms, "min_blocks": blocks * processes}
         self.rules.write_text(json.dumps({"required": ["fp32"], "measurement": measurement}))
         self.cpu = str(max(os.sched_getaffinity(0)))
         result = ampgate(
@@ -69,17 +74,23 @@ class Bench:
         assert result.code == 0, result.out + result.err
         (self.evidence,) = records(folder / "validated")
 
-    def record(self, slower_by: int = 0) -> Path:
-        self.count += 1
-        archive = self.folder / f"record{self.count}"
+    def record(self, slower_by: int = 0, *in_turns: object) -> Path:
+        archive = self.folder / f"record{next(self.count)}"
         env = {"AMPGATE_MISBEHAVE": f"slow{slower_by}@ampgate-bench@float32"} if slower_by else {}
         result = ampgate(
             "bench", "--evidence", self.evidence, "--worker", TEST_WORKER, "--rules", self.rules, "--quiet",
-            "--processes", str(self.processes), "--archive", archive, env=env,
+            "--processes", str(self.processes), "--archive", archive, *in_turns, env=env,
         )  # fmt: skip
         assert result.code == 0, result.out + result.err
         (path,) = records(archive)
         return path
+
+    def in_turns(self, *slower_by: int) -> list[Path]:
+        """One record for each, which take turns."""
+        turns = self.folder / "turns"
+        options = ("--in-turns", turns, "--runs-in-turns", str(len(slower_by)))
+        with ThreadPoolExecutor() as pool:
+            return list(pool.map(lambda by: self.record(by, *options), slower_by))
 
 
 @dataclass
@@ -139,18 +150,20 @@ def test_two_records_alike_and_one_of_half_speed(tmp_path: Path) -> None:
 @pytest.mark.deep
 def test_false_alarms_and_slow_downs_of_three_per_cent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pairs = int(os.environ.get("AMPGATE_NOISE_PAIRS", "200"))
-    bench = Bench(tmp_path, PROCESSES, cell_time_ms=5)
+    bench = Bench(tmp_path, PROCESSES, cell_time_ms=5, blocks=BLOCKS)
     order = random.Random(1)
     alike, slow = Answers(), Answers()
     for number in range(pairs):
         wanted = [0, 0, 3] if number % 2 == 0 else [0, 0]
         order.shuffle(wanted)
-        made = [(slower_by, bench.record(slower_by)) for slower_by in wanted]
+        made = list(zip(wanted, bench.in_turns(*wanted), strict=True))
         plain = [path for slower_by, path in made if not slower_by]
         alike.compare(*plain)
         for slower_by, path in made:
             if slower_by:
                 slow.compare(plain[0], path)
+        for _, path in made:
+            shutil.rmtree(path.parents[1])
     with capsys.disabled():
         print(f"\nrecords of equal speed: {alike}\nslow-downs of 3 %: {slow}")
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "results/series.h"
+#include "results/signed_rank.h"
 #include "results/student_t.h"
 #include "results/trend.h"
 #include "synthetic.h"
@@ -121,6 +122,47 @@ TEST(Statistics, OneProcessIsCutIntoSixStretches) {
   EXPECT_EQ(lengths, (std::vector<std::size_t>{1, 1, 2, 1, 1, 2}));
   EXPECT_EQ(units({{1, 2}}).size(), 2u);
   EXPECT_EQ(units({{1, 2}, {3}}).size(), 2u);
+}
+
+// n = 10: the signed-rank statistic is at most 8 with a probability of 25 / 1024, at most 9 with 33 / 1024.
+TEST(SignedRank, IntervalByHand) {
+  const std::vector<double> values{1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
+  const auto interval = signed_rank_interval(values, 1 - 2 * 25.0 / 1024);
+  ASSERT_TRUE(interval);
+  // The means of pairs in order: 1, 1.5, 2, 2.5, 3, 4, 4.5, 5, 6, 8, ... 257, 258, 260, 264, 272, 288, 320,
+  // 384, 512. Nine on either side are left out but for the last.
+  EXPECT_DOUBLE_EQ(interval->low, 6);
+  EXPECT_DOUBLE_EQ(interval->high, 257);
+  EXPECT_DOUBLE_EQ(signed_rank_interval(values, 1 - 2 * 33.0 / 1024)->low, 8);
+  EXPECT_DOUBLE_EQ(signed_rank_centre({1, 2, 9}), 3.5);  // of 1, 1.5, 2, 5, 5.5, 9
+}
+
+TEST(SignedRank, FewValuesCannotMissRarely) {
+  const std::vector<double> six{1, 2, 3, 4, 5, 6};
+  EXPECT_TRUE(signed_rank_interval(six, 1 - 2.0 / 64));
+  EXPECT_FALSE(signed_rank_interval(six, 1 - 1.9 / 64));
+  EXPECT_THROW(signed_rank_interval(six, 1.0), std::invalid_argument);
+}
+
+TEST(Statistics, TurnsWithOneOutlierAndOneMissing) {
+  std::vector<Sample> a, b;
+  for (int turn = 0; turn < 12; ++turn) {
+    const double machine = 1000 + 50 * turn;
+    a.push_back({turn, 0, machine});
+    if (turn != 4) b.push_back({turn, 0, machine * (turn == 7 ? 1.4 : 1.03)});
+  }
+  const Estimate ratio = turns_ratio(b, a, 0.98);
+  EXPECT_EQ(ratio.processes, 22);
+  EXPECT_NEAR(ratio.value, 1.03, 1e-12);
+  ASSERT_TRUE(ratio.interval);
+  EXPECT_NEAR(ratio.interval->low, 1.03, 1e-12);
+  EXPECT_LT(ratio.interval->high, 1.21);
+  EXPECT_NE(ratio.method.find("signed ranks"), std::string::npos);
+  // Four turns miss with 1 / 16 on a side: Student's t stands in.
+  const auto four = turns_ratio(std::span(b).first(4), a, 0.98);
+  EXPECT_NE(four.method.find("4 turns are few"), std::string::npos);
+  EXPECT_FALSE(turns_ratio(std::span(b).first(1), a, 0.98).interval);
+  EXPECT_THROW(turns_ratio(std::span(b).first(0), a, 0.98), std::invalid_argument);
 }
 
 // Welch's own formulas by hand: variances 1 and 4 of three and four values.
