@@ -17,6 +17,7 @@
 
 #include "cases/bound_spec.h"
 #include "cases/decisions.h"
+#include "cases/training/training.h"
 
 namespace ampgate::cases {
 
@@ -105,6 +106,9 @@ struct Case {
   // Why trials cannot have these sizes (all at least 1), in words; empty: they can. Null: they can have any.
   // Edge inputs try some of them all the same.
   std::string (*misfit)(const Shape&) = nullptr;
+
+  // A training step: one `run` is the model on held-out rows, one update is what `training` says.
+  std::optional<Training> training{};
 
   // Throws std::invalid_argument for a wrong number of sizes or a size below 1.
   Shape shape(const std::vector<std::int64_t>& sizes) const;

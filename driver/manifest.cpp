@@ -9,6 +9,7 @@ CaseInfo parse_case(const results::Json& json) {
   CaseInfo info;
   info.name = json.at("name").get<std::string>();
   info.model = json.value("model", false);
+  info.training = json.value("training", false);
   info.dims = json.at("dims").get<std::vector<std::string>>();
   info.outputs = json.at("outputs").get<std::vector<std::string>>();
   info.quality = json.value("quality", std::vector<std::string>{});

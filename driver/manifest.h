@@ -13,6 +13,7 @@ namespace ampgate::driver {
 struct CaseInfo {
   std::string name;
   bool model = false;
+  bool training = false;
   std::vector<std::string> dims;
   std::vector<std::string> outputs;
   std::vector<std::string> quality;  // what it is judged by on its data: "accuracy", "rmse"

@@ -35,8 +35,9 @@ std::vector<std::string> wanted_precisions(const Manifest& manifest, const Optio
   return wanted;
 }
 
-// Operators have no regions that could stay in FP32.
+// Operators have no regions that could stay in FP32; training is tried in FP32 and under autocast alone.
 bool applies(const std::string& precision, const CaseInfo& info) {
+  if (info.training) return precision == kBaseline || precision.starts_with("autocast-");
   return info.model || !precision.starts_with("islands-");
 }
 

@@ -115,6 +115,19 @@ void read_measurement(ObjectReader reader, Rules::Measurement& measurement) {
   }
 }
 
+void read_training(ObjectReader reader, Rules::Training& training) {
+  reader.read("updates", training.updates, 1, 1000000);
+  reader.read("seeds", training.seeds, 1, 10000);
+  reader.read("shadow_steps", training.shadow_steps, 1, 1000);
+  reader.read("max_skipped_share", training.max_skipped_share, 0, 1);
+  reader.read("max_consecutive_skips", training.max_consecutive_skips, 0, 1000000);
+  reader.read("max_steps_to_first_update", training.max_steps_to_first_update, 1, 1000000);
+  reader.read("min_scale", training.min_scale, 0, kLargest);
+  reader.read("max_gradient_error", training.max_gradient_error, 0, 1);
+  reader.read("max_zeroed_share", training.max_zeroed_share, 0, 1);
+  reader.refuse_unknown();
+}
+
 Rules::Floors read_floors(ObjectReader& trials, const std::string& pattern) {
   ObjectReader reader = trials.object(pattern);
   Rules::Floors floors;
@@ -182,6 +195,7 @@ Rules parse_rules(std::string_view text, const std::string& where) {
   if (reader.has("measurement")) {
     read_measurement(reader.object("measurement"), rules.measurement);
   }
+  if (reader.has("training")) read_training(reader.object("training"), rules.training);
   if (reader.has("targets")) read_targets(reader.object("targets"), rules.targets);
   reader.refuse_unknown();
   check_contradictions(reader, rules);

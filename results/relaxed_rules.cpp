@@ -158,6 +158,15 @@ const std::vector<std::pair<std::string, Relaxed>>& directions() {
       {"/measurement/interval_level", Relaxed::kByLess},
       {"/measurement/tolerance", Relaxed::kByMore},
       {"/measurement/sustained_s", Relaxed::kByLess},
+      {"/training/updates", Relaxed::kByLess},
+      {"/training/seeds", Relaxed::kByLess},
+      {"/training/shadow_steps", Relaxed::kByLess},
+      {"/training/max_skipped_share", Relaxed::kByMore},
+      {"/training/max_consecutive_skips", Relaxed::kByMore},
+      {"/training/max_steps_to_first_update", Relaxed::kByMore},
+      {"/training/min_scale", Relaxed::kByLess},
+      {"/training/max_gradient_error", Relaxed::kByMore},
+      {"/training/max_zeroed_share", Relaxed::kByMore},
       {"/targets", Relaxed::kByEntries}};
   return table;
 }

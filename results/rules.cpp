@@ -80,6 +80,16 @@ Json to_json(const Rules& rules) {
             {"interval_level", rules.measurement.interval_level},
             {"tolerance", rules.measurement.tolerance},
             {"sustained_s", rules.measurement.sustained_s}}},
+          {"training",
+           {{"updates", rules.training.updates},
+            {"seeds", rules.training.seeds},
+            {"shadow_steps", rules.training.shadow_steps},
+            {"max_skipped_share", rules.training.max_skipped_share},
+            {"max_consecutive_skips", rules.training.max_consecutive_skips},
+            {"max_steps_to_first_update", rules.training.max_steps_to_first_update},
+            {"min_scale", rules.training.min_scale},
+            {"max_gradient_error", rules.training.max_gradient_error},
+            {"max_zeroed_share", rules.training.max_zeroed_share}}},
           {"targets", targets_json(rules.targets)}};
 }
 

@@ -77,6 +77,19 @@ struct Rules {
     double sustained_s = 30.0;  // --sustained: of each precision alone
   } measurement;
 
+  // Of training steps.
+  struct Training {
+    int updates = 60;  // steps of the training loop, skipped ones among them
+    int seeds = 8;     // paired trainings whose final quality is compared
+    int shadow_steps = 3;
+    double max_skipped_share = 0.25;
+    int max_consecutive_skips = 12;
+    int max_steps_to_first_update = 16;
+    double min_scale = 0.0;           // a scale below it fails; 0: it is only reported
+    double max_gradient_error = 0.1;  // of a shadow step's gradient in 16 bit, relative to FP64's
+    double max_zeroed_share = 0.05;   // of gradients that FP64 has, by their number
+  } training;
+
   // What a measurement must reach. A floor that is absent is not looked at.
   struct Floors {
     std::optional<double> min_tflops;

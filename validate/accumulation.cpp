@@ -114,8 +114,10 @@ at::Tensor of_reduction(const c10::OperatorHandle& op, const torch::jit::Stack& 
   };
   if (op.schema().name() != "aten::mean")
     return of_terms(result, on(at::ones_like(x)), on(x.square()), kUnitRoundoff);
-  const double count = static_cast<double>(x.numel()) / static_cast<double>(std::max<std::int64_t>(1, result.numel()));
-  return of_terms(result * count, at::full_like(result, count), on(x.square()) * count, kUnitRoundoff) / count;
+  const double count =
+      static_cast<double>(x.numel()) / static_cast<double>(std::max<std::int64_t>(1, result.numel()));
+  return of_terms(result * count, at::full_like(result, count), on(x.square()) * count, kUnitRoundoff) /
+         count;
 }
 
 // op(self, ..., source, ...) that adds slices of `source` to places of `self`, in the type of `self`.

@@ -1,5 +1,5 @@
-// Rounding inside sums and inner products: how far FP32 accumulation moves a result before it is rounded to its own
-// type.
+// Rounding inside sums and inner products: how far FP32 accumulation moves a result before it is rounded to
+// its own type.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -11,7 +11,8 @@ namespace ampgate::validate {
 
 // The standard deviation, element by element, of the accumulation error of an operator that adds up (linear,
 // matmul, addmm and their relatives, convolutions, attention; sum, mean, cumsum, index_add, scatter_add) in
-// FP64; none for other operators. `arguments` are the operator's, `result` its output, `type` the type the trial gave it in:
+// FP64; none for other operators. `arguments` are the operator's, `result` its output, `type` the type the
+// trial gave it in:
 //   0.42 u32 T,  T^2 = K y^2 / 3 + max(K Q - y^2, 0) / 6 + Q,  Q the sum of the squared products, K their
 //   number.
 // T is the root sum of squares of the partial sums of random terms; 0.42 was measured on correct kernels

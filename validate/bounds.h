@@ -41,7 +41,7 @@ struct Bound {
   std::string finding{};      // what the bound allows that a user should know; mostly empty
   // Not 0: the RMS error of the whole output has a limit as well, and what is accepted is `suspect`.
   double rms_limit = 0.0;
-  bool exact_zeros = false;   // -0 and +0 are different results (operators that only move values)
+  bool exact_zeros = false;  // -0 and +0 are different results (operators that only move values)
 };
 
 // False for models: they are judged by replay. Unknown families have the error ratio.

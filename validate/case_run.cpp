@@ -4,11 +4,9 @@
 #include <chrono>
 #include <set>
 
-#include "validate/case_fault.h"
 #include "validate/edge_inputs.h"
-#include "validate/failure.h"
 #include "validate/islands/island_search.h"
-#include "validate/returned.h"
+#include "validate/trial_report.h"
 
 namespace ampgate::validate {
 
@@ -16,34 +14,6 @@ using results::Json;
 using results::Verdict;
 
 namespace {
-
-Json shape_json(const cases::Shape& shape) {
-  Json dims = Json::object();
-  for (const auto& [dim, size] : shape.dims) dims[dim] = size;
-  return {{"name", shape.name}, {"dims", std::move(dims)}};
-}
-
-TrialAnswer without_numbers(Verdict verdict, std::string reason) {
-  TrialAnswer answer;
-  answer.judgement.worsen(verdict, std::move(reason));
-  return answer;
-}
-
-// Runs `make`; an exception becomes the trial's verdict.
-TrialAnswer guarded(const std::function<TrialAnswer()>& make) {
-  TrialAnswer answer;
-  const auto failure = catch_failure([&] {
-    try {
-      answer = make();
-    } catch (const CaseFault& error) {
-      answer = without_numbers(Verdict::kBaselineInvalid,
-                               std::string("the case itself is at fault: ") + error.what());
-    } catch (const OutputError& error) {
-      answer = without_numbers(Verdict::kInaccurate, error.what());
-    }
-  });
-  return failure ? without_numbers(failure->verdict, failure->reason) : answer;
-}
 
 // Faults of the precision or of a kernel in 16 bit, which FP32 may do without.
 bool is_healable(Verdict verdict) {
@@ -61,10 +31,6 @@ bool multiplies(const Json& operators) {
     return kProducts.contains(name) || name.find("conv") != std::string::npos ||
            name.find("attention") != std::string::npos;
   });
-}
-
-Json finding_json(const Finding& finding, const std::string& shape) {
-  return {{"input", finding.input}, {"shape", shape}, {"verdict", finding.verdict}, {"text", finding.text}};
 }
 
 }  // namespace
@@ -171,28 +137,12 @@ Json CaseRun::edges_of(const precision::Precision& precision, bool not_lowered) 
 }
 
 Json CaseRun::report(const precision::Precision& precision, const TrialAnswer& answer) {
-  const Judgement& judgement = answer.judgement;
-  Json body{{"case", definition_.name},
-            {"shape", shape_json(shape_)},
-            {"precision", precision.name},
-            {"verdict", results::to_string(judgement.verdict)},
-            {"reason", judgement.reason}};
-  body.update(answer.body);
-  body.update(answer.extra);
-  body["findings"] = Json::array();
-  for (const auto& finding : judgement.findings) {
-    body["findings"].push_back(finding_json(finding, shape_.name));
-  }
+  Json body = trial_report(definition_, shape_, precision, answer);
   // A case that cannot be set up has no inputs at all.
-  if (with_edges_ && setup_ && !precision.islands && judgement.verdict != Verdict::kUnsupported) {
+  if (with_edges_ && setup_ && !precision.islands && answer.judgement.verdict != Verdict::kUnsupported) {
     for (auto& finding : edges_of(precision, body.value("not_lowered", false))) {
       body["findings"].push_back(std::move(finding));
     }
-  }
-  if (answer.body.empty()) {
-    body["absent"] = Json::object();
-    for (const char* field : {"accuracy", "decisions", "operators", "evidence"})
-      body["absent"][field] = "not judged";
   }
   return body;
 }

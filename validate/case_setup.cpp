@@ -79,8 +79,8 @@ void check_oracle(const cases::Case& definition, const cases::Outputs& oracle, c
   }
 }
 
-// A slice computed alone is the slice of the whole, in FP64 but for its rounding, which a variance in one pass
-// enlarges (1e-8 at a mean of 10^4 standard deviations).
+// A slice computed alone is the slice of the whole, in FP64 but for its rounding, which a variance in one
+// pass enlarges (1e-8 at a mean of 10^4 standard deviations).
 void check_independence(const cases::Case& definition, const cases::Facts& facts,
                         const cases::State& original, const cases::Outputs& whole) {
   constexpr double kTolerance = 1e-6;
@@ -94,12 +94,12 @@ void check_independence(const cases::Case& definition, const cases::Facts& facts
       if (whole[i].numel() == 0) continue;
       const at::Tensor expected = cases::select(whole[i], axis, first);
       const at::Tensor scale = whole[i].to(at::kDouble).abs().amax();
-      const bool same = alone[i].sizes() == expected.sizes() &&
-                        (alone[i].to(at::kDouble) - expected.to(at::kDouble))
-                            .abs()
-                            .le(scale * kTolerance)
-                            .all()
-                            .item<bool>();
+      const bool same =
+          alone[i].sizes() == expected.sizes() && (alone[i].to(at::kDouble) - expected.to(at::kDouble))
+                                                      .abs()
+                                                      .le(scale * kTolerance)
+                                                      .all()
+                                                      .item<bool>();
       if (same) continue;
       throw CaseFault("its output " + definition.outputs[i] + " is not independent along dimension " +
                       std::to_string(axis.output_dim) + ": in FP64 a slice computed alone differs");

@@ -99,9 +99,8 @@ class Pass {
   // Only the unit that holds it is read again.
   std::int64_t place_of(double largest) const {
     if (largest == 0.0) return -1;
-    const auto unit = std::find_if(units_.begin(), units_.end(), [&](const Unit& other) {
-      return other.sums.errors.largest == largest;
-    });
+    const auto unit = std::find_if(units_.begin(), units_.end(),
+                                   [&](const Unit& other) { return other.sums.errors.largest == largest; });
     const auto number = unit - units_.begin();
     for (std::int64_t i = layout_.begin(number); i < layout_.end(number); ++i) {
       double out_buffer;

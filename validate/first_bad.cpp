@@ -244,8 +244,8 @@ std::optional<UnfilledMemory> unfilled_memory(const std::vector<TracedCall>& cal
 
 std::string sentence(const UnfilledMemory& memory, const std::vector<TracedCall>& calls) {
   const TracedCall& left_by = calls[memory.left_by];
-  std::string result = left_by.place() +
-                       (left_by.allocation ? ", allocated it" : ", did not write all of its result");
+  std::string result =
+      left_by.place() + (left_by.allocation ? ", allocated it" : ", did not write all of its result");
   if (memory.read_by) result += ", and " + calls[*memory.read_by].place() + ", computed with it";
   return result;
 }

@@ -40,10 +40,15 @@ Json case_entry(const cases::Case& definition) {
   for (const auto& suite : definition.suites) suites[suite.suite] = suite.shapes;
   Json unsupported = Json::object();
   for (const auto& [precision, reason] : definition.unsupported) unsupported[precision] = reason;
-  return {{"name", definition.name},           {"model", definition.model},
-          {"dims", definition.dims},           {"shape_prefix", definition.shape_prefix},
-          {"suites", std::move(suites)},       {"outputs", definition.outputs},
-          {"quality", quality_of(definition)}, {"unsupported", std::move(unsupported)}};
+  return {{"name", definition.name},
+          {"model", definition.model},
+          {"training", definition.training.has_value()},
+          {"dims", definition.dims},
+          {"shape_prefix", definition.shape_prefix},
+          {"suites", std::move(suites)},
+          {"outputs", definition.outputs},
+          {"quality", quality_of(definition)},
+          {"unsupported", std::move(unsupported)}};
 }
 
 }  // namespace

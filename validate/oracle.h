@@ -27,8 +27,8 @@ RoundedInputs rounded_inputs(const cases::Case& definition, const cases::State& 
                              c10::ScalarType output_type);
 
 // Outputs of `reference_run`, else `run`, in FP64 without autograd or autocast. `fp64` is not changed.
-// Integer and bool outputs stay what they are; memory that the run never writes is NaN. Throws CaseFault when an output is undefined or of another
-// type, or their number is not the case's.
+// Integer and bool outputs stay what they are; memory that the run never writes is NaN. Throws CaseFault when
+// an output is undefined or of another type, or their number is not the case's.
 cases::Outputs oracle(const cases::Case& definition, const cases::State& fp64);
 
 // Throws CaseFault when elements of `oracle`, which is that of `fp64`, depend on memory that the case never

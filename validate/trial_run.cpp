@@ -7,15 +7,12 @@
 #include "backends/settings.h"
 #include "cases/execute.h"
 #include "validate/interceptor.h"
+#include "validate/numerics.h"
 #include "validate/poison.h"
 #include "validate/returned.h"
 
 namespace ampgate::validate {
 namespace {
-
-backends::NumericsScope numerics(const precision::Precision& precision) {
-  return {precision.name == precision::baseline().name, precision.tf32};
-}
 
 // `like` as in check_returned.
 cases::Outputs execute(const Session& session, const cases::Case& definition, cases::State& prepared,
@@ -55,7 +52,7 @@ std::vector<std::string> digests_of(const cases::Outputs& outputs) {
 
 TrialRun run_prepared(const Session& session, const cases::Case& definition, const cases::State& prepared,
                       const precision::Precision& precision, const cases::Outputs& like) {
-  const auto scope = numerics(precision);
+  const auto scope = numerics_scope(precision);
   TrialRun run;
   run.prepared = prepared;
   run.settings = backends::read_settings();
@@ -82,14 +79,14 @@ TrialRun run_plain(const Session& session, const cases::Case& definition, const 
 
 cases::Outputs run_again(const Session& session, const cases::Case& definition, const TrialRun& run,
                          const precision::Precision& precision) {
-  const auto scope = numerics(precision);
+  const auto scope = numerics_scope(precision);
   cases::State state = state_for(run);
   return execute(session, definition, state, precision, run.outputs);
 }
 
 Observation observe(const Session& session, const cases::Case& definition, const TrialRun& run,
                     const precision::Precision& precision) {
-  const auto scope = numerics(precision);
+  const auto scope = numerics_scope(precision);
   Observation observation;
   cases::State state = state_for(run);
   if (!session.backend.device().is_cpu()) poison_free_blocks(run.outputs, session.backend.device());
@@ -117,7 +114,7 @@ Observation observe(const Session& session, const cases::Case& definition, const
 
 Inspection inspect(const Session& session, const cases::Case& definition, const TrialRun& run,
                    const precision::Precision& precision) {
-  const auto scope = numerics(precision);
+  const auto scope = numerics_scope(precision);
   cases::State state = state_for(run);
   Inspector inspector(session.rules, state, true);
   const InterceptScope intercept(inspector.tracer());

@@ -20,6 +20,7 @@
 #include "validate/process_spread.h"
 #include "validate/selftest/selftest.h"
 #include "validate/tf32_probe.h"
+#include "validate/training/training_run.h"
 #include "validate/trial_run.h"
 
 namespace ampgate::validate {
@@ -92,17 +93,25 @@ void finish(const Trial& trial, const Json& body, EventWriter& events) {
 
 void validate(const Session& session, const std::vector<Trial>& trials, EventWriter& events) {
   std::optional<CaseRun> run;
+  std::optional<TrainingRun> training;
   const Trial* previous = nullptr;
   std::set<std::string> cases_seen;
   for (const auto& trial : trials) {
     if (previous == nullptr || &previous->definition != &trial.definition ||
         previous->shape.name != trial.shape.name) {
-      run.emplace(session, trial.definition, trial.shape, cases_seen.insert(trial.definition.name).second);
+      run.reset();
+      training.reset();
+      const bool with_edges = cases_seen.insert(trial.definition.name).second;
+      if (trial.definition.training) {
+        training.emplace(session, trial.definition, trial.shape);
+      } else {
+        run.emplace(session, trial.definition, trial.shape, with_edges);
+      }
     }
     previous = &trial;
     if (trial.judged_before) continue;
     events.write("trial_started", {{"id", trial.id}});
-    finish(trial, run->judge(trial.precision), events);
+    finish(trial, training ? training->judge(trial.precision) : run->judge(trial.precision), events);
   }
 }
 
@@ -111,6 +120,10 @@ Json repeat_trial(const Session& session, const Trial& trial) {
   const auto failure = catch_failure([&] {
     const cases::State original = trial.definition.setup(
         trial.shape, cases::Fill(session.seed, trial.definition.name, trial.shape.name));
+    if (trial.definition.training) {
+      body["outputs"] = trained_weights({session, trial.definition, trial.shape}, trial.precision);
+      return;
+    }
     const precision::IslandScope islands(trial.islands);
     const TrialRun run = run_plain(session, trial.definition, original, trial.precision, {});
     Json outputs = Json::object();

@@ -1,0 +1,14 @@
+// AdamW: moments whose squares are far below what FP16 holds.
+#include "cases/steps/digits_step.h"
+
+namespace ampgate::cases {
+namespace {
+
+const Registration registration{digits_step(
+    "train_digits_adamw",
+    {
+        .optimizers = {{.kind = OptimizerKind::kAdamW, .learning_rate = 2e-3, .weight_decay = 0.01}},
+    })};
+
+}  // namespace
+}  // namespace ampgate::cases

@@ -1,0 +1,15 @@
+// A learning rate that falls with the updates that were really made.
+#include "cases/steps/digits_step.h"
+
+namespace ampgate::cases {
+namespace {
+
+const Registration registration{
+    digits_step("train_digits_schedule",
+                {
+                    .optimizers = {{.kind = OptimizerKind::kSgd, .learning_rate = 0.1, .momentum = 0.9}},
+                    .schedules = {{.optimizer = 0, .period = 20, .gamma = 0.7}},
+                })};
+
+}  // namespace
+}  // namespace ampgate::cases

@@ -1,0 +1,14 @@
+// Stochastic gradient descent with momentum.
+#include "cases/steps/digits_step.h"
+
+namespace ampgate::cases {
+namespace {
+
+const Registration registration{
+    digits_step("train_digits_sgd",
+                {
+                    .optimizers = {{.kind = OptimizerKind::kSgd, .learning_rate = 0.05, .momentum = 0.9}},
+                })};
+
+}  // namespace
+}  // namespace ampgate::cases

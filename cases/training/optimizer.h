@@ -1,0 +1,59 @@
+// The optimizers of training cases: plain loops over parameters that compute what torch.optim's
+// single-tensor implementations of PyTorch 2.11 do, operation by operation (foreach=False, fused=False).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cases/training/training.h"
+#include "precision/optimizer.h"
+
+namespace ampgate::cases {
+
+struct Parameter {
+  std::string name;
+  at::Tensor tensor;  // requires grad
+};
+
+class Optimizer : public precision::Optimizer {
+ public:
+  // Throws std::invalid_argument for no parameter.
+  Optimizer(const OptimizerSpec& spec, const std::vector<Parameter>& parameters);
+
+  const std::vector<at::Tensor>& parameters() const override { return parameters_; }
+  const std::string& name(std::size_t parameter) const { return names_[parameter]; }
+
+  // Parameters without a gradient are passed over.
+  void step() override;
+  void zero_grad();
+
+  double learning_rate() const { return learning_rate_; }
+  void set_learning_rate(double rate) { learning_rate_ = rate; }
+  std::int64_t updates() const { return updates_; }
+
+  // Copies of momentum and moments, and the steps that were made with them, by "<parameter>.<what>".
+  std::map<std::string, at::Tensor> state() const;
+  // What is missing has not come into being yet.
+  void set_state(const std::map<std::string, at::Tensor>& tensors, std::int64_t updates, double rate);
+
+ private:
+  struct Moments {
+    at::Tensor first, second;  // SGD: the momentum alone
+    std::int64_t steps = 0;    // in which the parameter had a gradient
+  };
+  void step_sgd(const at::Tensor& parameter, at::Tensor gradient, Moments& moments) const;
+  void step_adamw(const at::Tensor& parameter, const at::Tensor& gradient, Moments& moments) const;
+
+  OptimizerSpec spec_;
+  std::vector<std::string> names_;
+  std::vector<at::Tensor> parameters_;
+  std::vector<Moments> moments_;
+  double learning_rate_;
+  std::int64_t updates_ = 0;
+};
+
+}  // namespace ampgate::cases

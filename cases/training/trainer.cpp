@@ -1,0 +1,356 @@
+#include "cases/training/trainer.h"
+
+#include <ATen/autocast_mode.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/stack.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cases/execute.h"
+#include "cases/fills.h"
+#include "precision/autocast.h"
+#include "precision/formats.h"
+
+namespace ampgate::cases {
+namespace {
+
+using results::Json;
+
+bool belongs(const OptimizerSpec& spec, const std::string& weight) {
+  return spec.parameters.empty() ||
+         std::any_of(spec.parameters.begin(), spec.parameters.end(),
+                     [&](const std::string& prefix) { return weight.rfind(prefix, 0) == 0; });
+}
+
+std::size_t number_of(const State& state, const std::string& name) {
+  for (std::size_t i = 0; i < state.tensors.size(); ++i) {
+    if (state.tensors[i].name == name) return i;
+  }
+  throw std::invalid_argument("the training case has no tensor '" + name + "'");
+}
+
+std::vector<Parameter> parameters_of(const OptimizerSpec& spec, const State& state) {
+  std::vector<Parameter> parameters;
+  for (const auto& entry : state.tensors) {
+    if (entry.role == Role::kWeight && belongs(spec, entry.name))
+      parameters.push_back({entry.name, entry.tensor});
+  }
+  return parameters;
+}
+
+Json scaler_json(const precision::GradScalerState& state) {
+  if (state.empty()) return Json::object();
+  return {{"scale", results::number(*state.scale)},
+          {"growth_factor", *state.growth_factor},
+          {"backoff_factor", *state.backoff_factor},
+          {"growth_interval", *state.growth_interval},
+          {"growth_tracker", *state.growth_tracker}};
+}
+
+precision::GradScalerState scaler_state(const Json& json) {
+  if (json.empty()) return {};
+  return {results::number_from(json.at("scale")), json.at("growth_factor").get<double>(),
+          json.at("backoff_factor").get<double>(), json.at("growth_interval").get<std::int64_t>(),
+          json.at("growth_tracker").get<std::int64_t>()};
+}
+
+// A weight in two optimizers is unscaled twice and updated twice, without a word from anyone.
+void refuse_shared_parameters(const std::vector<std::unique_ptr<Optimizer>>& optimizers) {
+  std::set<std::string> seen;
+  for (const auto& optimizer : optimizers) {
+    for (std::size_t i = 0; i < optimizer->parameters().size(); ++i) {
+      if (!seen.insert(optimizer->name(i)).second)
+        throw Misuse("parameter '" + optimizer->name(i) + "' is in two optimizers");
+    }
+  }
+}
+
+}  // namespace
+
+bool trains_in(const precision::Precision& precision) {
+  return precision.name == precision::baseline().name ||
+         (precision.mode == precision::Mode::kAutocast && !precision.islands);
+}
+
+bool needs_scaler(const precision::Precision& precision) {
+  return precision.mode == precision::Mode::kAutocast && precision.type == at::kHalf;
+}
+
+Trainer::Trainer(const Case& definition, const Shape& shape, const Fill& fill, const State& original,
+                 TrainerSetup setup)
+    : definition_(definition),
+      training_(*definition.training),
+      shape_(shape),
+      fill_(fill),
+      precision_(setup.precision),
+      with_scaler_(setup.scaler),
+      whole_(prepare(original, setup.precision, setup.device)),
+      state_(whole_),
+      held_out_(whole_),
+      scaler_(setup.device.type(), setup.scaler_options) {
+  for (std::size_t i = 0; i < state_.tensors.size(); ++i) {
+    if (state_.tensors[i].role != Role::kWeight) continue;
+    at::Tensor weight = state_.tensors[i].tensor.detach().clone();
+    weight.set_requires_grad(true);
+    state_.tensors[i].tensor = held_out_.tensors[i].tensor = weight;
+    if (precision_.mode == precision::Mode::kAutocast && precision::is_16_bit(weight.scalar_type())) {
+      throw Misuse("weight '" + state_.tensors[i].name + "' is " +
+                   precision::type_name(weight.scalar_type()) +
+                   " inside autocast: autocast wants FP32 weights, and their updates are lost in 16 bit");
+    }
+  }
+  for (const auto& [rows, held_out] : training_.rows) {
+    const std::size_t number = number_of(state_, rows);
+    row_tensors_.push_back(number);
+    held_out_.tensors[number].tensor = whole_.tensors[number_of(whole_, held_out)].tensor;
+  }
+  for (const auto& spec : training_.optimizers)
+    optimizers_.push_back(std::make_unique<Optimizer>(spec, parameters_of(spec, state_)));
+  refuse_shared_parameters(optimizers_);
+  applied_.resize(training_.schedules.size());
+  stepped_.resize(optimizers_.size());
+  unscaled_.resize(optimizers_.size());
+}
+
+void Trainer::cut_batch(std::int64_t iteration, int micro_batch, std::vector<at::Tensor>& rows) const {
+  const std::int64_t size = shape_[training_.batch_dim];
+  const std::int64_t all = whole_[row_tensors_.front()].size(0);
+  const std::string stream = "rows." + std::to_string(iteration) + "." + std::to_string(micro_batch);
+  at::Tensor numbers = fill_.integers(stream, {size}, 0, all);
+  for (const std::size_t number : row_tensors_) {
+    const at::Tensor& table = whole_[number];
+    rows.push_back(table.index_select(0, numbers.to(table.device())));
+  }
+}
+
+void Trainer::load_batches(int steps) {
+  const at::NoGradGuard no_grad;
+  batches_.clear();
+  batches_from_ = iteration_;
+  for (int step = 0; step < steps; ++step) {
+    for (int micro = 0; micro < training_.micro_batches; ++micro) {
+      batches_.emplace_back();
+      cut_batch(iteration_ + step, micro, batches_.back());
+    }
+  }
+}
+
+void Trainer::run_step(StepObserver* observer) {
+  const auto loaded = static_cast<std::int64_t>(batches_.size()) / training_.micro_batches;
+  if (iteration_ < batches_from_ || iteration_ >= batches_from_ + loaded) load_batches(1);
+  const at::AutoGradMode grad(true);
+  observer_ = observer;
+  std::fill(stepped_.begin(), stepped_.end(), false);
+  std::fill(unscaled_.begin(), unscaled_.end(), false);
+  backwards_ = 0;
+  std::vector<std::int64_t> updates;
+  for (const auto& optimizer : optimizers_) updates.push_back(optimizer->updates());
+  (training_.step == nullptr ? standard_step : training_.step)(*this);
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
+    const std::int64_t made = optimizers_[i]->updates() - updates[i];
+    if (made != (stepped_[i] ? 1 : 0)) {
+      throw Misuse("optimizer " + std::to_string(i) + " was stepped beside the scaler's step: " +
+                   std::to_string(made) + " updates in one step of the training loop");
+    }
+  }
+  ++iteration_;
+  observer_ = nullptr;
+}
+
+void Trainer::compute_gradients() {
+  load_batches(1);
+  const at::AutoGradMode grad(true);
+  backwards_ = 0;
+  zero_grad();
+  for (int micro = 0; micro < training_.micro_batches; ++micro) backward(forward(micro));
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) unscale(i);
+}
+
+void Trainer::zero_grad() {
+  for (const auto& optimizer : optimizers_) optimizer->zero_grad();
+}
+
+const State& Trainer::next_batch() {
+  load_batches(1);
+  place_rows(0);
+  return state_;
+}
+
+void Trainer::place_rows(int micro_batch) {
+  const auto at =
+      static_cast<std::size_t>((iteration_ - batches_from_) * training_.micro_batches + micro_batch);
+  for (std::size_t i = 0; i < row_tensors_.size(); ++i)
+    state_.tensors[row_tensors_[i]].tensor = batches_.at(at)[i];
+}
+
+at::Tensor Trainer::forward(int micro_batch) {
+  place_rows(micro_batch);
+  at::Tensor loss;
+  if (precision_.mode == precision::Mode::kAutocast) {
+    const precision::AutocastScope scope(whole_[row_tensors_.front()].device().type(), precision_.type);
+    loss = training_.loss(state_);
+  } else {
+    loss = training_.loss(state_);
+  }
+  if (observer_ != nullptr) observer_->loss(loss);
+  return training_.micro_batches == 1 ? loss : loss / training_.micro_batches;
+}
+
+void Trainer::backward(const at::Tensor& loss) {
+  if (at::autocast::is_autocast_enabled(loss.device().type())) {
+    throw Misuse(
+        "backward inside autocast: gradients are computed in the types of the forward pass, and "
+        "autocast on top changes them again; leave the scope before backward");
+  }
+  if (!loss.requires_grad()) {
+    throw Misuse("the loss has no gradient: a scaler, or backward, in inference");
+  }
+  if (with_scaler_) {
+    scaler_.scale(loss).backward();
+  } else {
+    loss.backward();
+  }
+  if (++backwards_ == training_.micro_batches && observer_ != nullptr) observer_->scaled_gradients();
+}
+
+void Trainer::unscale(std::size_t optimizer) {
+  if (backwards_ < training_.micro_batches) {
+    throw Misuse("gradients are unscaled after " + std::to_string(backwards_) + " of " +
+                 std::to_string(training_.micro_batches) +
+                 " micro-batches: those that follow would add scaled gradients to unscaled ones");
+  }
+  if (with_scaler_) scaler_.unscale_(*optimizers_[optimizer]);
+  unscaled_[optimizer] = true;
+  const bool all = std::all_of(unscaled_.begin(), unscaled_.end(), [](bool done) { return done; });
+  if (all && observer_ != nullptr) observer_->gradients();
+}
+
+// torch.nn.utils.clip_grad_norm_ with error_if_nonfinite=False: the host reads nothing.
+void Trainer::clip() {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> gradients, norms;
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
+    if (with_scaler_ && !unscaled_[i]) {
+      throw Misuse("gradients of optimizer " + std::to_string(i) +
+                   " are clipped before they are unscaled: the limit would be compared with scaled ones");
+    }
+    for (const auto& parameter : optimizers_[i]->parameters()) {
+      if (!parameter.grad().defined()) continue;
+      gradients.push_back(parameter.grad());
+      norms.push_back(at::linalg_vector_norm(gradients.back()));
+    }
+  }
+  if (gradients.empty()) return;
+  const at::Tensor factor =
+      (training_.clip_norm / (at::linalg_vector_norm(at::stack(norms)) + 1e-6)).clamp_max(1.0);
+  for (auto& gradient : gradients) gradient.mul_(factor);
+}
+
+bool Trainer::step(std::size_t optimizer) {
+  if (with_scaler_) {
+    stepped_[optimizer] = scaler_.step(*optimizers_[optimizer]);
+  } else {
+    optimizers_[optimizer]->step();
+    stepped_[optimizer] = true;
+  }
+  return stepped_[optimizer];
+}
+
+void Trainer::update() {
+  if (with_scaler_) scaler_.update();
+}
+
+void Trainer::advance_schedule(std::size_t schedule) {
+  const ScheduleSpec& spec = training_.schedules[schedule];
+  if (!stepped_[spec.optimizer]) {
+    throw Misuse("the schedule of optimizer " + std::to_string(spec.optimizer) +
+                 " advances although its step was skipped: the learning rate runs ahead of the updates");
+  }
+  if (++applied_[schedule] % spec.period != 0) return;
+  Optimizer& optimizer = *optimizers_[spec.optimizer];
+  optimizer.set_learning_rate(optimizer.learning_rate() * spec.gamma);
+}
+
+Outputs Trainer::evaluate() {
+  const at::NoGradGuard no_grad;
+  return execute(definition_, held_out_, precision_, held_out_[row_tensors_.front()].device().type());
+}
+
+Checkpoint Trainer::save() const {
+  Checkpoint checkpoint;
+  Json optimizers = Json::array(), schedules = Json::array();
+  for (const auto& entry : state_.tensors) {
+    if (entry.role == Role::kWeight)
+      checkpoint.tensors["weights." + entry.name] = entry.tensor.detach().to(at::kCPU).clone();
+  }
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
+    const Optimizer& optimizer = *optimizers_[i];
+    for (const auto& [name, tensor] : optimizer.state())
+      checkpoint.tensors["optimizer." + std::to_string(i) + "." + name] = tensor.to(at::kCPU);
+    optimizers.push_back({{"updates", optimizer.updates()}, {"learning_rate", optimizer.learning_rate()}});
+  }
+  for (const auto applied : applied_) schedules.push_back({{"applied", applied}});
+  checkpoint.state = {{"case", definition_.name},
+                      {"shape", shape_.name},
+                      {"precision", precision_.name},
+                      {"fp32_regions", Json::array()},
+                      {"seed", fill_.seed()},
+                      {"iteration", iteration_},
+                      {"optimizers", std::move(optimizers)},
+                      {"schedules", std::move(schedules)}};
+  if (with_scaler_) checkpoint.state["scaler"] = scaler_json(scaler_.state_dict());
+  return checkpoint;
+}
+
+void Trainer::restore(const Checkpoint& checkpoint, OtherPrecision other) {
+  const Json& state = checkpoint.state;
+  const bool same_precision = state.at("precision") == precision_.name;
+  const std::pair<std::string, Json> fixed[] = {{"case", definition_.name},
+                                                {"shape", shape_.name},
+                                                {"precision", precision_.name},
+                                                {"seed", fill_.seed()}};
+  for (const auto& [key, own] : fixed) {
+    if (key == "precision" && other == OtherPrecision::kAllowed) continue;
+    if (state.at(key) != own) {
+      throw std::invalid_argument("the checkpoint's " + key + " is " + state.at(key).dump() +
+                                  ", this training's is " + own.dump());
+    }
+  }
+  const at::NoGradGuard no_grad;
+  for (const auto& entry : state_.tensors) {
+    if (entry.role == Role::kWeight) entry.tensor.copy_(checkpoint.tensors.at("weights." + entry.name));
+  }
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
+    const std::string prefix = "optimizer." + std::to_string(i) + ".";
+    std::map<std::string, at::Tensor> own;
+    for (const auto& [name, tensor] : checkpoint.tensors) {
+      if (name.rfind(prefix, 0) == 0) own[name.substr(prefix.size())] = tensor;
+    }
+    const Json& entry = state.at("optimizers").at(i);
+    optimizers_[i]->set_state(own, entry.at("updates").get<std::int64_t>(),
+                              entry.at("learning_rate").get<double>());
+  }
+  for (std::size_t i = 0; i < applied_.size(); ++i)
+    applied_[i] = state.at("schedules").at(i).at("applied").get<std::int64_t>();
+  iteration_ = state.at("iteration").get<std::int64_t>();
+  batches_.clear();
+  if (with_scaler_ && same_precision) scaler_.load_state_dict(scaler_state(state.at("scaler")));
+}
+
+void standard_step(Trainer& trainer) {
+  trainer.zero_grad();
+  for (int micro = 0; micro < trainer.training().micro_batches; ++micro)
+    trainer.backward(trainer.forward(micro));
+  const std::size_t optimizers = trainer.optimizers().size();
+  for (std::size_t i = 0; i < optimizers; ++i) trainer.unscale(i);
+  if (trainer.training().clip_norm > 0) trainer.clip();
+  for (std::size_t i = 0; i < optimizers; ++i) trainer.step(i);
+  trainer.update();
+  for (std::size_t i = 0; i < trainer.training().schedules.size(); ++i) {
+    if (trainer.stepped()[trainer.training().schedules[i].optimizer]) trainer.advance_schedule(i);
+  }
+}
+
+}  // namespace ampgate::cases

@@ -1,0 +1,134 @@
+// The one way in which a training step runs, in both phases: forward and loss under autocast, backward
+// outside of it, gradients unscaled once, clipped, optimizers stepped, the scale updated, learning rates
+// advanced. Nothing is looked at but what the algorithm itself needs: the scaler's found_inf.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cases/case.h"
+#include "cases/fills.h"
+#include "cases/training/checkpoint.h"
+#include "cases/training/optimizer.h"
+#include "precision/grad_scaler.h"
+#include "precision/precision.h"
+
+namespace ampgate::cases {
+
+// The training step is put together wrongly: what PyTorch raises no error for, found by its harness.
+class Misuse : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+// Looks on between the parts of a step; phase 1 alone gives one.
+class StepObserver {
+ public:
+  virtual ~StepObserver() = default;
+  virtual void loss(const at::Tensor& /*of a micro-batch, unscaled*/) {}
+  virtual void scaled_gradients() {}  // of the whole effective batch, before the first unscale
+  virtual void gradients() {}         // unscaled, before they are clipped
+};
+
+struct TrainerSetup {
+  const precision::Precision& precision;
+  bool scaler;  // scale gradients
+  precision::GradScalerOptions scaler_options{};
+  c10::Device device = c10::kCPU;
+};
+
+// The precisions in which training is tried: fp32 and autocast.
+bool trains_in(const precision::Precision& precision);
+
+// Whether a precision trains with a gradient scaler: FP16 autocast alone.
+bool needs_scaler(const precision::Precision& precision);
+
+enum class OtherPrecision { kRefused, kAllowed };
+
+class Trainer {
+ public:
+  // `original`: FP32, as set up; copied. Batches are drawn by `fill`. Throws Misuse where the pieces do not
+  // fit: a parameter in two optimizers, weights in 16 bit under autocast, a scaler for converted weights.
+  Trainer(const Case& definition, const Shape& shape, const Fill& fill, const State& original,
+          TrainerSetup setup);
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // The next effective batch, whole: standard_step(), or what the case does instead. Throws Misuse, and what
+  // operators throw.
+  void run_step(StepObserver* observer = nullptr);
+
+  // The parts of a step, for those that put them together. Each throws Misuse out of order.
+  void zero_grad();
+  at::Tensor forward(int micro_batch);  // the loss over `micro_batches`, under autocast where asked
+  void backward(const at::Tensor& loss);
+  void unscale(std::size_t optimizer);
+  void clip();
+  bool step(std::size_t optimizer);  // whether it stepped
+  void update();
+  void advance_schedule(std::size_t schedule);  // after its optimizer stepped
+
+  // zero_grad, and the unscaled gradients of the next effective batch; nothing is updated.
+  void compute_gradients();
+
+  // Draws and cuts the batches of so many steps ahead, so that no timed step does.
+  void load_batches(int steps);
+
+  // The model on the held-out rows, as trained, in the trial's precision.
+  Outputs evaluate();
+  // The held-out rows' own tensors, by the names of the batches' tensors.
+  const State& held_out() const { return held_out_; }
+
+  Checkpoint save() const;
+  // Of a trainer of the same case, shape and seed; throws std::invalid_argument for another. Under another
+  // precision, where that is asked for, the scaler starts anew.
+  void restore(const Checkpoint& checkpoint, OtherPrecision other = OtherPrecision::kRefused);
+
+  std::int64_t iteration() const { return iteration_; }  // steps begun, skipped ones among them
+  const std::vector<std::unique_ptr<Optimizer>>& optimizers() const { return optimizers_; }
+  const Training& training() const { return training_; }
+  precision::GradScaler& scaler() { return scaler_; }
+  double scale() const { return with_scaler_ ? scaler_.get_scale() : 1.0; }
+  std::int64_t growth_tracker() const { return with_scaler_ ? scaler_.get_growth_tracker() : 0; }
+  const std::vector<bool>& stepped() const { return stepped_; }  // of the last step, by optimizer
+  const State& state() const { return state_; }
+  // What the next step begins with: its first micro-batch, and the weights.
+  const State& next_batch();
+
+ private:
+  void place_rows(int micro_batch);
+  void cut_batch(std::int64_t iteration, int micro_batch, std::vector<at::Tensor>& rows) const;
+
+  const Case& definition_;
+  const Training& training_;
+  const Shape shape_;
+  const Fill fill_;
+  const precision::Precision& precision_;
+  const bool with_scaler_;
+  State whole_;                           // all rows, on the device
+  State state_;                           // what the loss reads: weights, and the rows of the batch
+  State held_out_;                        // the same weights, and the held-out rows
+  std::vector<std::size_t> row_tensors_;  // their numbers in the state
+  std::vector<std::unique_ptr<Optimizer>> optimizers_;
+  precision::GradScaler scaler_;
+  std::vector<std::int64_t> applied_;  // updates made, by schedule
+  std::vector<bool> stepped_;
+  std::vector<bool> unscaled_;
+  int backwards_ = 0;  // in this step
+  std::int64_t iteration_ = 0;
+  std::int64_t batches_from_ = 0;
+  std::vector<std::vector<at::Tensor>> batches_;  // loaded ahead, by micro-batch
+  StepObserver* observer_ = nullptr;
+};
+
+// zero_grad; forward and backward of each micro-batch; then once: unscale, clip, step, update, schedules.
+void standard_step(Trainer& trainer);
+
+}  // namespace ampgate::cases

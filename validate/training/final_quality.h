@@ -1,0 +1,35 @@
+// How good the trained model is on held-out data, seed by seed, and whether that is no worse than FP32's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "validate/judgement.h"
+#include "validate/training/training_setup.h"
+
+namespace ampgate::validate {
+
+// Of one training.
+struct FinalQuality {
+  std::uint64_t seed = 0;
+  double value = 0;  // accuracy, or the RMS error; NaN where the model's outputs are not finite
+};
+
+// What `value` is: "accuracy" (more is better) or "rmse".
+std::string quality_name(const cases::Case& definition, const cases::Shape& shape);
+
+FinalQuality quality_of(const TrainingSetup& setup, cases::Trainer& trainer, std::uint64_t seed);
+
+// Trains with every seed of the rules beside `first`, which is the deciding run's, plainly.
+std::vector<FinalQuality> train_all(const TrainingSetup& setup, const Way& way, const FinalQuality& first);
+
+// One-sided non-inferiority over the paired seeds, with the margin of the rules: `quality-lost` where it is
+// refuted, `ambiguous` where it is open. Returns the object `quality`.
+results::Json judge_final_quality(const TrainingSetup& setup, const std::vector<FinalQuality>& baseline,
+                                  const std::vector<FinalQuality>& trial, Judgement& judgement);
+
+// The baseline's own: finite, and as good as the rules ask for (`minimum_accuracy`, `maximum_rmse`).
+results::Json judge_baseline_quality(const TrainingSetup& setup, const std::vector<FinalQuality>& baseline,
+                                     Judgement& judgement);
+
+}  // namespace ampgate::validate

@@ -1,0 +1,69 @@
+#include "validate/training/shadow.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+#include <limits>
+
+namespace ampgate::validate {
+namespace {
+
+double ratio(double numerator, double denominator) {
+  if (denominator > 0) return numerator / denominator;
+  return numerator > 0 ? std::numeric_limits<double>::infinity() : 0.0;
+}
+
+}  // namespace
+
+std::vector<at::Tensor> unscaled_gradients(cases::Trainer& trainer, const cases::Checkpoint& state) {
+  trainer.restore(state, cases::OtherPrecision::kAllowed);
+  trainer.compute_gradients();
+  std::vector<at::Tensor> gradients;
+  for (const auto& optimizer : trainer.optimizers()) {
+    for (const auto& parameter : optimizer->parameters()) {
+      const at::Tensor& gradient = parameter.grad();
+      gradients.push_back(gradient.defined() ? gradient.to_dense().to(at::kCPU, at::kDouble) : at::Tensor());
+    }
+  }
+  return gradients;
+}
+
+ShadowStep compare_gradients(const std::vector<at::Tensor>& trial, const std::vector<at::Tensor>& fp64,
+                             std::int64_t step) {
+  const at::NoGradGuard no_grad;
+  ShadowStep result;
+  result.step = step;
+  double squared_error = 0, squared_norm = 0, nonzero = 0, zeroed = 0;
+  for (std::size_t i = 0; i < fp64.size(); ++i) {
+    if (!fp64[i].defined()) {
+      result.errors.push_back(0);
+      continue;
+    }
+    const at::Tensor own = trial[i].defined() ? trial[i] : fp64[i] * 0;
+    const double error = (own - fp64[i]).square().sum().item<double>();
+    const double norm = fp64[i].square().sum().item<double>();
+    result.errors.push_back(std::isfinite(error) ? ratio(std::sqrt(error), std::sqrt(norm))
+                                                 : std::numeric_limits<double>::infinity());
+    squared_error += error;
+    squared_norm += norm;
+    const at::Tensor has = fp64[i] != 0;
+    nonzero += static_cast<double>(has.sum().item<std::int64_t>());
+    zeroed += static_cast<double>(has.logical_and(own == 0).sum().item<std::int64_t>());
+  }
+  result.error = std::isfinite(squared_error) ? ratio(std::sqrt(squared_error), std::sqrt(squared_norm))
+                                              : std::numeric_limits<double>::infinity();
+  result.zeroed = ratio(zeroed, nonzero);
+  return result;
+}
+
+results::Json to_json(const ShadowStep& step, const std::vector<std::string>& parameters) {
+  results::Json json{{"step", step.step},
+                     {"gradient_error", results::number(step.error)},
+                     {"zeroed_share", step.zeroed},
+                     {"parameters", results::Json::object()}};
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    json["parameters"][parameters[i]] = results::number(step.errors.at(i));
+  return json;
+}
+
+}  // namespace ampgate::validate

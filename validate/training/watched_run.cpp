@@ -1,0 +1,160 @@
+#include "validate/training/watched_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "backends/digest.h"
+#include "results/sha256.h"
+#include "validate/finite.h"
+
+namespace ampgate::validate {
+namespace {
+
+using results::Json;
+
+// Sparse gradients are looked at by the values that they hold.
+at::Tensor values_of(const at::Tensor& gradient) {
+  return gradient.is_sparse() ? gradient._values() : gradient;
+}
+
+template <typename Visit>
+void for_each_gradient(const cases::Trainer& trainer, Visit visit) {
+  for (const auto& optimizer : trainer.optimizers()) {
+    for (const auto& parameter : optimizer->parameters()) visit(parameter.grad());
+  }
+}
+
+GradientStats stats_of(const at::Tensor& gradient) {
+  GradientStats stats;
+  if (!gradient.defined() || gradient.numel() == 0) return stats;
+  const at::Tensor values = values_of(gradient);
+  const FiniteScan scan = scan_finite(values);
+  stats.nonfinite = scan.nans + scan.infinities;
+  stats.largest = scan.largest;
+  stats.norm = values.to(at::kDouble).norm().item<double>();
+  stats.zeros = static_cast<double>((values == 0).sum().item<std::int64_t>()) /
+                static_cast<double>(std::max<std::int64_t>(1, values.numel()));
+  return stats;
+}
+
+class Watcher : public cases::StepObserver {
+ public:
+  Watcher(const cases::Trainer& trainer, StepReport& report) : trainer_(trainer), report_(report) {}
+
+  void loss(const at::Tensor& loss) override {
+    report_.loss += loss.item<double>() / trainer_.training().micro_batches;
+  }
+  void scaled_gradients() override {
+    for_each_gradient(trainer_, [&](const at::Tensor& gradient) {
+      if (!gradient.defined()) return;
+      const FiniteScan scan = scan_finite(values_of(gradient));
+      report_.scaled_nonfinite += scan.nans + scan.infinities;
+    });
+  }
+  void gradients() override {
+    for_each_gradient(trainer_, [&](const at::Tensor& gradient) {
+      report_.gradients.push_back(stats_of(gradient));
+      report_.nonfinite += report_.gradients.back().nonfinite;
+    });
+  }
+
+ private:
+  const cases::Trainer& trainer_;
+  StepReport& report_;
+};
+
+bool weights_are_finite(const cases::Trainer& trainer) {
+  const auto& tensors = trainer.state().tensors;
+  return std::all_of(tensors.begin(), tensors.end(), [](const cases::NamedTensor& entry) {
+    return entry.role != cases::Role::kWeight || scan_finite(entry.tensor).finite();
+  });
+}
+
+bool is_bad(const StepReport& step) {
+  return !std::isfinite(step.loss) || step.nonfinite > 0 || !step.weights_finite;
+}
+
+// Seven digits, as FP32 has them: records stay readable.
+Json short_number(double value) {
+  if (!std::isfinite(value)) return results::number(value);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.7g", value);
+  return std::stod(text);
+}
+
+}  // namespace
+
+bool StepReport::any_stepped() const {
+  return std::find(stepped.begin(), stepped.end(), true) != stepped.end();
+}
+
+std::string weights_digest(const cases::Trainer& trainer) {
+  std::string all;
+  for (const auto& entry : trainer.state().tensors) {
+    if (entry.role == cases::Role::kWeight) all += backends::digest(entry.tensor.detach());
+  }
+  return results::sha256_hex(all).substr(0, 32);
+}
+
+WatchedRun watch(cases::Trainer& trainer, int steps, const std::vector<int>& shadow_at) {
+  WatchedRun run;
+  for (const auto& optimizer : trainer.optimizers()) {
+    for (std::size_t i = 0; i < optimizer->parameters().size(); ++i)
+      run.parameters.push_back(optimizer->name(i));
+  }
+  std::string before = weights_digest(trainer);
+  for (int number = 0; number < steps; ++number) {
+    std::optional<cases::Checkpoint> state;
+    if (!run.bad_step) state = trainer.save();
+    if (std::find(shadow_at.begin(), shadow_at.end(), number) != shadow_at.end()) {
+      run.shadows.push_back(state ? *state : trainer.save());
+    }
+    StepReport report;
+    report.scale = trainer.scale();
+    Watcher watcher(trainer, report);
+    trainer.run_step(&watcher);
+    report.growth_tracker = trainer.growth_tracker();
+    report.stepped = trainer.stepped();
+    for (const auto& optimizer : trainer.optimizers())
+      report.learning_rates.push_back(optimizer->learning_rate());
+    report.weights_finite = weights_are_finite(trainer);
+    report.weights = weights_digest(trainer);
+    report.unchanged = report.any_stepped() && report.weights == before;
+    before = report.weights;
+    if (!run.bad_step && is_bad(report)) {
+      run.bad_step = static_cast<std::size_t>(number);
+      run.before_bad = std::move(state);
+    }
+    run.steps.push_back(std::move(report));
+  }
+  return run;
+}
+
+Json to_json(const WatchedRun& run) {
+  Json json;
+  for (const auto* key : {"loss", "scale", "growth_tracker", "stepped", "learning_rate", "scaled_nonfinite",
+                          "nonfinite", "weights"})
+    json[key] = Json::array();
+  for (const auto& step : run.steps) {
+    json["loss"].push_back(short_number(step.loss));
+    json["scale"].push_back(results::number(step.scale));
+    json["growth_tracker"].push_back(step.growth_tracker);
+    json["stepped"].push_back(step.stepped);
+    json["learning_rate"].push_back(step.learning_rates);
+    json["scaled_nonfinite"].push_back(step.scaled_nonfinite);
+    json["nonfinite"].push_back(step.nonfinite);
+    json["weights"].push_back(step.weights);
+  }
+  json["gradients"] = Json::object();
+  for (std::size_t i = 0; i < run.parameters.size(); ++i) {
+    Json& rows = json["gradients"][run.parameters[i]] = Json::array();
+    for (const auto& step : run.steps) {
+      const GradientStats& stats = step.gradients.at(i);
+      rows.push_back({short_number(stats.norm), short_number(stats.largest), short_number(stats.zeros)});
+    }
+  }
+  return json;
+}
+
+}  // namespace ampgate::validate

@@ -1,0 +1,57 @@
+// A training that is looked at between the parts of every step: losses, gradients before and after they are
+// unscaled, the scale, what was updated. It explains; the plain run decides.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cases/training/trainer.h"
+#include "results/json.h"
+
+namespace ampgate::validate {
+
+// Of one parameter's gradient after it was unscaled.
+struct GradientStats {
+  double norm = 0;     // Euclidean, in FP64
+  double largest = 0;  // of the finite ones
+  double zeros = 0;    // share
+  std::int64_t nonfinite = 0;
+};
+
+struct StepReport {
+  double loss = 0;                       // mean over the micro-batches, unscaled
+  std::int64_t scaled_nonfinite = 0;     // gradients, before they are unscaled
+  std::int64_t nonfinite = 0;            // gradients, after
+  std::vector<GradientStats> gradients;  // by parameter, in the order of the optimizers
+  double scale = 1;                      // with which the step was made
+  std::int64_t growth_tracker = 0;       // after the step
+  std::vector<bool> stepped;             // by optimizer
+  std::vector<double> learning_rates;    // by optimizer
+  bool weights_finite = true;
+  bool unchanged = false;  // an update was applied, and no weight changed
+  std::string weights;     // digest of all weights after the step
+
+  bool any_stepped() const;
+};
+
+struct WatchedRun {
+  std::vector<std::string> parameters;
+  std::vector<StepReport> steps;
+  // The state before the first step whose loss, gradients or weights were not finite, and its number.
+  std::optional<cases::Checkpoint> before_bad;
+  std::optional<std::size_t> bad_step;
+  std::vector<cases::Checkpoint> shadows;  // states at the steps asked for
+};
+
+// All weights together.
+std::string weights_digest(const cases::Trainer& trainer);
+
+// `shadow_at`: ascending step numbers before which the state is kept.
+WatchedRun watch(cases::Trainer& trainer, int steps, const std::vector<int>& shadow_at);
+
+// {"loss": [...], "scale": [...], ..., "gradients": {parameter: [[norm, largest, share of zeros], ...]}}
+results::Json to_json(const WatchedRun& run);
+
+}  // namespace ampgate::validate
