@@ -18,6 +18,7 @@
 #include "driver/sweep_table.h"
 #include "driver/table.h"
 #include "results/record.h"
+#include "results/sealed.h"
 
 namespace ampgate::driver {
 namespace {

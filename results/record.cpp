@@ -1,9 +1,6 @@
 #include "results/record.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "results/ceilings.h"
@@ -11,6 +8,7 @@
 #include "results/measurement.h"
 #include "results/record_shape.h"
 #include "results/samples.h"
+#include "results/sealed.h"
 #include "results/sha256.h"
 #include "results/sweep.h"
 #include "results/verdict.h"
@@ -18,7 +16,7 @@
 namespace ampgate::results {
 namespace {
 
-const std::string kNoDigest(64, '0');
+constexpr SealedKind kKind{"record", kRecordVersion, "give a record: a .json file in an archive folder"};
 
 Json take(const Json& object, const char* key, Json otherwise) {
   return object.is_object() ? object.value(key, std::move(otherwise)) : otherwise;
@@ -114,7 +112,7 @@ std::string rules_digest(const Rules& rules) { return sha256_hex(to_json(rules).
 
 Json build_record(const RunData& run, const Rules& rules, const std::string& finished) {
   const Json& plan = run.header.at("plan");
-  Json record{{"ampgate_record", kRecordVersion}, {"digest", kNoDigest}};
+  Json record{{"ampgate_record", kRecordVersion}, {"digest", ""}};
   record["id"] = run.header.at("run").at("id");
   record["run"] = run_section(run, finished);
   record["plan"] = plan;
@@ -136,42 +134,8 @@ Json build_record(const RunData& run, const Rules& rules, const std::string& fin
   return record;
 }
 
-std::string seal(Json record) {
-  record["digest"] = kNoDigest;
-  std::string text = to_text(record) + "\n";
-  return text.replace(text.find(kNoDigest), kNoDigest.size(), own_digest(text, kNoDigest));
-}
-
 Json read_record(const std::string& path) {
-  std::error_code error;
-  std::ifstream file(path, std::ios::binary);
-  if (!file || !std::filesystem::is_regular_file(path, error)) {
-    throw FileError(path, "cannot be read", "give a record: a .json file in an archive folder");
-  }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (text.empty()) throw FileError(path, "empty", "give a record that is whole");
-  Json record = parse_strict(text, path);
-  if (!record.is_object()) throw FileError(path, "a record is a JSON object", "give a record of ampgate run");
-  if (!record.contains("ampgate_record")) {
-    throw FileError(path, "not a record (no key ampgate_record)", "give a record of ampgate run");
-  }
-  if (record["ampgate_record"] != kRecordVersion) {
-    throw FileError(path,
-                    "record of version " + record["ampgate_record"].dump() + "; this ampgate reads version 1",
-                    "use the ampgate that wrote it, or a newer one");
-  }
-  const Json digest = record.value("digest", Json());
-  const bool whole = digest.is_string() && [&] {
-    try {
-      return own_digest(text, digest.get<std::string>()) == digest.get<std::string>();
-    } catch (const std::invalid_argument&) {
-      return false;
-    }
-  }();
-  if (!whole) {
-    throw FileError(path, "does not fit its own digest: it was altered after it was written",
-                    "use the original");
-  }
+  Json record = read_sealed(path, kKind);
   check_record_shape(record, path);
   return record;
 }

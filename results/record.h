@@ -11,11 +11,9 @@ namespace ampgate::results {
 
 inline constexpr int kRecordVersion = 1;
 
-// All of a run but the digest. `finished` is the time of the end, ISO 8601 in UTC.
+// All of a run; the digest is put in by seal (results/sealed.h). `finished` is the time of the end, ISO 8601
+// in UTC.
 Json build_record(const RunData& run, const Rules& rules, const std::string& finished);
-
-// The record's text with its digest in it: what the file holds.
-std::string seal(Json record);
 
 // Reads a record and checks version, digest and the shape of all that this program relies on, so that no
 // reader needs to. Throws FileError: cannot be read, empty, truncated, altered, of a newer version, not a
