@@ -1,7 +1,6 @@
 #include "results/journal.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "results/durable_file.h"
 #include "results/error.h"
 #include "results/sha256.h"
 
@@ -21,30 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kEnding = ".journal.jsonl";
-
-[[noreturn]] void fail(const std::string& what, const fs::path& path) {
-  const int error = errno;
-  throw EnvironmentError(
-      what + " " + path.string() + ": " + strerror(error),
-      error == ENOSPC ? "free some space, or choose another --archive" : "choose another --archive");
-}
-
-void write_all(int descriptor, std::string_view text, const fs::path& path) {
-  while (!text.empty()) {
-    const ssize_t count = write(descriptor, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("cannot write", path);
-    text.remove_prefix(static_cast<std::size_t>(count));
-  }
-  if (fsync(descriptor) != 0) fail("cannot sync", path);
-}
-
-void sync_folder(const fs::path& folder) {
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;  // a file system without this: the rename still stands
-  fsync(descriptor);
-  close(descriptor);
-}
 
 void lock(int descriptor, const fs::path& path) {
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
@@ -144,7 +120,7 @@ Journal Journal::create(const fs::path& path, Json header) {
         "choose another --archive");
   }
   const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor < 0) fail("cannot write", path);
+  if (descriptor < 0) fail_to_write("cannot write", path);
   lock(descriptor, path);
   Journal journal(path, descriptor);
   journal.data_.header = std::move(header);
@@ -160,7 +136,7 @@ Journal Journal::resume(const fs::path& path) {
   }
   const std::string text = read_all(path);
   const int descriptor = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (descriptor < 0) fail("cannot write", path);
+  if (descriptor < 0) fail_to_write("cannot write", path);
   lock(descriptor, path);
   Journal journal(path, descriptor);
   const auto complete = text.rfind('\n');
@@ -188,7 +164,7 @@ Journal Journal::resume(const fs::path& path) {
       throw FileError(where, damage.what(), "the journal was changed: start the run again");
     }
   }
-  if (ftruncate(descriptor, static_cast<off_t>(complete + 1)) != 0) fail("cannot write", path);
+  if (ftruncate(descriptor, static_cast<off_t>(complete + 1)) != 0) fail_to_write("cannot write", path);
   return journal;
 }
 
@@ -208,6 +184,7 @@ void Journal::write_line(const Json& entry) {
   line.pop_back();
   line.append(kDigestMember).append(digest).append(kAfterDigest).append("\n");
   write_all(descriptor_, line, path_);
+  sync_file(descriptor_, path_);
   last_digest_ = std::move(digest);
 }
 
@@ -224,17 +201,15 @@ fs::path Journal::record_path() const {
 void Journal::finish(const std::string& record) {
   const fs::path target = record_path();
   const fs::path aside = target.string() + ".new";
-  const int descriptor = open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) fail("cannot write", aside);
   try {
-    write_all(descriptor, record, aside);
+    NewFile file(aside);
+    file.write(record);
+    file.sync();
   } catch (...) {
-    close(descriptor);
     unlink(aside.c_str());
     throw;
   }
-  close(descriptor);
-  if (rename(aside.c_str(), target.c_str()) != 0) fail("cannot write", target);
+  if (rename(aside.c_str(), target.c_str()) != 0) fail_to_write("cannot write", target);
   sync_folder(target.parent_path());
   unlink(path_.c_str());
 }

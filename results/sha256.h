@@ -1,12 +1,25 @@
 // SHA-256 of files, rules, plans and records. It detects accidents, not forgery.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
+struct evp_md_ctx_st;  // OpenSSL's
+
 namespace ampgate::results {
 
-// 64 lower-case hexadecimal digits.
+// The digest of bytes that come in pieces. `finish` once, at the end: 64 lower-case hexadecimal digits.
+class Sha256 {
+ public:
+  Sha256();
+  void update(std::string_view bytes);
+  std::string finish();
+
+ private:
+  std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
+};
+
 std::string sha256_hex(std::string_view bytes);
 
 // The same for a file's bytes, read in pieces. Throws FileError.
