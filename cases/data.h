@@ -9,8 +9,7 @@
 
 namespace ampgate::cases {
 
-// Tensors by name, on the CPU, each with its own memory. Checks header length, offsets, overlaps, types and
-// sizes before it allocates; throws std::runtime_error with the file and what is wrong.
+// Tensors by name, on the CPU, each with its own memory. Throws as read_safetensors does.
 std::map<std::string, at::Tensor> load_safetensors(const std::filesystem::path& file);
 
 // share/ampgate/data next to the running program (build tree and install tree are alike), or $AMPGATE_DATA.
