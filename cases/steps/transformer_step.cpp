@@ -29,7 +29,7 @@ State setup(const Shape& shape, const Fill& fill) {
 
 Outputs block(State& state) { return transformer::block<transformer::fused_attention>(state); }
 
-at::Tensor loss(State& state) { return at::mse_loss(block(state)[0].to(at::kFloat), state[kTarget]); }
+at::Tensor loss(State& state) { return at::mse_loss(block(state)[0], state[kTarget]); }
 
 // Forward, and backward to weights and inputs.
 Facts facts(const Shape& shape) {

@@ -336,7 +336,7 @@ void Trainer::restore(const Checkpoint& checkpoint, OtherPrecision other) {
     applied_[i] = state.at("schedules").at(i).at("applied").get<std::int64_t>();
   iteration_ = state.at("iteration").get<std::int64_t>();
   batches_.clear();
-  if (with_scaler_ && same_precision) scaler_.load_state_dict(scaler_state(state.at("scaler")));
+  if (with_scaler_ && same_precision && state.contains("scaler")) scaler_.load_state_dict(scaler_state(state.at("scaler")));
 }
 
 void standard_step(Trainer& trainer) {

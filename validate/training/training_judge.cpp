@@ -139,7 +139,6 @@ bool reproduces(const PlainRun& plain, const WatchedRun& watched) {
 Json explanation(const TrainingSetup& setup, const Way& way, const WatchedRun& watched,
                  Judgement& judgement) {
   Json json{{"swallowed", Json::array()}};
-  const bool failed = !results::opens_gate(judgement.verdict, setup.session.rules.suspect_opens_gate);
   const auto trainer = setup.trainer(way, setup.session.seed);
   if (watched.before_bad) {
     trainer->restore(*watched.before_bad);
@@ -147,7 +146,7 @@ Json explanation(const TrainingSetup& setup, const Way& way, const WatchedRun& w
     if (traced.first) {
       json["first_bad"] = traced.first->json;
       json["first_bad"]["step"] = *watched.bad_step;
-      if (failed) {
+      if (judgement.verdict == Verdict::kNonfinite) {
         judgement.reason +=
             "; first bad value, at step " + std::to_string(*watched.bad_step) + ": " + traced.first->sentence;
       }
@@ -217,7 +216,8 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
   }
   training["steps"] = to_json(steps);
   const Json explained = explanation(setup, way, steps, judgement);
-  if (!is_baseline && !results::opens_gate(judgement.verdict, session.rules.suspect_opens_gate)) {
+  const bool failed = !results::opens_gate(judgement.verdict, session.rules.suspect_opens_gate);
+  if (!is_baseline && failed && judgement.verdict != Verdict::kAmbiguous) {
     const int until = steps.bad_step ? static_cast<int>(*steps.bad_step) + 1 : 1;
     const Isolation isolation =
         isolate(setup, precision.type, std::clamp(until, std::min(8, rules.updates), kMostIsolationSteps));
