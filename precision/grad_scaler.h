@@ -51,6 +51,8 @@ class GradScaler {
   // `device` is the type of the devices that train; update(tensor) takes none of another. Throws unless
   // growth_factor > 1 and backoff_factor < 1; nothing else is checked, and nothing at all when disabled.
   explicit GradScaler(c10::DeviceType device, const GradScalerOptions& options = {});
+  GradScaler(GradScaler&&) = default;  // no copies: they would share scale and tracker
+  GradScaler& operator=(GradScaler&&) = default;
 
   // outputs * scale, for autograd too. The first call puts scale and tracker on the device of `outputs`.
   // Both are 0-dim, so that a 0-dim FP16 loss times 65536 becomes FP32; with shape (1) it would be FP16, inf.

@@ -32,12 +32,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::string found(const Json& value) {
-  std::string text = to_text(value);
-  if (text.size() > 40) text = text.substr(0, 37) + "...";
-  return std::string(value.type_name()) + " " + text;
-}
-
 std::string shortest(double value) {
   std::ostringstream text;
   text << value;
@@ -45,6 +39,12 @@ std::string shortest(double value) {
 }
 
 }  // namespace
+
+std::string described(const Json& value) {
+  std::string text = to_text(value);
+  if (text.size() > 40) text = text.substr(0, 37) + "...";
+  return std::string(value.type_name()) + " " + text;
+}
 
 std::string suggestion(const std::string& key, const std::vector<std::string>& known) {
   std::string near;
@@ -61,7 +61,8 @@ std::string suggestion(const std::string& key, const std::vector<std::string>& k
 ObjectReader::ObjectReader(const Json& value, std::string where, Json::json_pointer pointer)
     : value_(value), where_(std::move(where)), pointer_(std::move(pointer)) {
   if (!value_.is_object()) {
-    throw FileError(place(where_, pointer_), "must be an object, is " + found(value_), std::string(kAction));
+    throw FileError(place(where_, pointer_), "must be an object, is " + described(value_),
+                    std::string(kAction));
   }
 }
 
@@ -84,14 +85,14 @@ ObjectReader ObjectReader::object(const std::string& key) { return {get(key), wh
 void ObjectReader::read(const std::string& key, bool& target) {
   const Json* member = find(key);
   if (member == nullptr) return;
-  if (!member->is_boolean()) fail(key, "must be true or false, is " + found(*member));
+  if (!member->is_boolean()) fail(key, "must be true or false, is " + described(*member));
   target = member->get<bool>();
 }
 
 void ObjectReader::read(const std::string& key, std::string& target) {
   const Json* member = find(key);
   if (member == nullptr) return;
-  if (!member->is_string()) fail(key, "must be a string, is " + found(*member));
+  if (!member->is_string()) fail(key, "must be a string, is " + described(*member));
   target = member->get<std::string>();
 }
 
@@ -100,14 +101,14 @@ void ObjectReader::read(const std::string& key, std::vector<std::string>& target
   if (member == nullptr) return;
   const bool strings = member->is_array() && std::all_of(member->begin(), member->end(),
                                                          [](const Json& item) { return item.is_string(); });
-  if (!strings) fail(key, "must be an array of strings, is " + found(*member));
+  if (!strings) fail(key, "must be an array of strings, is " + described(*member));
   target = member->get<std::vector<std::string>>();
 }
 
 void ObjectReader::read(const std::string& key, double& target, double low, double high) {
   const Json* member = find(key);
   if (member == nullptr) return;
-  if (!member->is_number()) fail(key, "must be a number, is " + found(*member));
+  if (!member->is_number()) fail(key, "must be a number, is " + described(*member));
   const double number = member->get<double>();
   if (!(number >= low && number <= high)) {
     fail(key, "must lie between " + shortest(low) + " and " + shortest(high) + ", is " + to_text(*member));
@@ -118,7 +119,7 @@ void ObjectReader::read(const std::string& key, double& target, double low, doub
 void ObjectReader::read(const std::string& key, std::int64_t& target, std::int64_t low, std::int64_t high) {
   const Json* member = find(key);
   if (member == nullptr) return;
-  if (!member->is_number_integer()) fail(key, "must be an integer, is " + found(*member));
+  if (!member->is_number_integer()) fail(key, "must be an integer, is " + described(*member));
   const bool too_large = member->is_number_unsigned() &&
                          member->get<std::uint64_t>() > static_cast<std::uint64_t>(high < 0 ? 0 : high);
   const auto number = too_large ? high : member->get<std::int64_t>();

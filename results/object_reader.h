@@ -14,6 +14,9 @@ namespace ampgate::results {
 // "did you mean a, b?" for the known names near this one, else "known here: " and all of them.
 std::string suggestion(const std::string& key, const std::vector<std::string>& known);
 
+// A value in an error: its type, and the first 40 characters of its text.
+std::string described(const Json& value);
+
 // Every method throws FileError, whose place is "<where>#<pointer>". Members are known once they were asked
 // for.
 class ObjectReader {

@@ -5,6 +5,7 @@
 #include <exception>
 #include <iostream>
 #include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "results/error.h"
 #include "results/protocol.h"
 #include "validate/manifest.h"
+#include "validate/scaler_trace/replay.h"
 #include "validate/selftest/selftest.h"
 #include "validate/shape_facts.h"
 #include "validate/worker.h"
@@ -24,11 +26,28 @@ using ampgate::results::ExitCode;
 constexpr std::string_view kUsage =
     "usage: ampgate-validate [--events FILE|-] < plan.json\n"
     "       ampgate-validate manifest | devices | faults | facts < shapes.json\n"
+    "       ampgate-validate scaler-trace FILE|- ...\n"
     "       ampgate-validate --help\n";
 
 int fail(const std::string& what, const std::string& action, ExitCode code) {
   std::cerr << "ampgate-validate: " << what << (action.empty() ? "" : "\n  " + action) << '\n';
   return static_cast<int>(code);
+}
+
+ampgate::results::Json read_standard_input() {
+  const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  return ampgate::results::parse_strict(text, "standard input");
+}
+
+// One line of JSON for each file.
+void print_scaler_traces(std::span<const std::string> files) {
+  namespace trace = ampgate::validate::scaler_trace;
+  for (const std::string& file : files) {
+    const bool standard_input = file == "-";
+    const auto document = standard_input ? read_standard_input() : ampgate::results::read_json_file(file);
+    auto sequence = trace::read_sequence(document, standard_input ? "standard input" : file);
+    std::cout << trace::replay(std::move(sequence)).dump() << std::endl;
+  }
 }
 
 int run(const std::vector<std::string>& arguments) {
@@ -49,9 +68,11 @@ int run(const std::vector<std::string>& arguments) {
     return 0;
   }
   if (arguments.size() == 1 && arguments[0] == "facts") {
-    const std::string asked{std::istreambuf_iterator<char>(std::cin), {}};
-    const auto document = ampgate::results::parse_strict(asked, "standard input");
-    std::cout << ampgate::validate::shape_facts(document).dump(1) << '\n';
+    std::cout << ampgate::validate::shape_facts(read_standard_input()).dump(1) << '\n';
+    return 0;
+  }
+  if (arguments.size() >= 2 && arguments[0] == "scaler-trace") {
+    print_scaler_traces(std::span(arguments).subspan(1));
     return 0;
   }
   std::string target;

@@ -22,7 +22,7 @@ def errors(name: str, document: Any) -> list[str]:  # noqa: ANN401
     return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(document)]
 
 
-@pytest.mark.parametrize("name", ["checkpoint", "comparison", "event", "plan", "record", "rules", "selftest"])
+@pytest.mark.parametrize("name", sorted(SCHEMAS))
 def test_schema_is_sound(name: str) -> None:
     Draft202012Validator.check_schema(SCHEMAS[name])
 

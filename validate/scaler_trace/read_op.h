@@ -1,0 +1,15 @@
+// Reads one operation of a sequence file.
+#pragma once
+
+#include <vector>
+
+#include "validate/scaler_trace/gradient.h"
+#include "validate/scaler_trace/node.h"
+#include "validate/scaler_trace/sequence.h"
+
+namespace ampgate::validate::scaler_trace {
+
+// `parameters` is [optimizer][parameter]; `saved` says whether a `save` came before.
+Op read_op(const Node& node, const std::vector<std::vector<Parameter>>& parameters, bool saved);
+
+}  // namespace ampgate::validate::scaler_trace
