@@ -39,14 +39,20 @@ ampgate::results::Json read_standard_input() {
   return ampgate::results::parse_strict(text, "standard input");
 }
 
+ampgate::validate::scaler_trace::Sequence read_sequence(const std::string& file) {
+  const bool standard_input = file == "-";
+  const auto document = standard_input ? read_standard_input() : ampgate::results::read_json_file(file);
+  return ampgate::validate::scaler_trace::read_sequence(document, standard_input ? "standard input" : file);
+}
+
 // One line of JSON for each file.
 void print_scaler_traces(std::span<const std::string> files) {
-  namespace trace = ampgate::validate::scaler_trace;
   for (const std::string& file : files) {
-    const bool standard_input = file == "-";
-    const auto document = standard_input ? read_standard_input() : ampgate::results::read_json_file(file);
-    auto sequence = trace::read_sequence(document, standard_input ? "standard input" : file);
-    std::cout << trace::replay(std::move(sequence)).dump() << std::endl;
+    ampgate::validate::scaler_trace::replay(read_sequence(file), std::cout);
+    if (!std::cout) {
+      throw ampgate::results::EnvironmentError("cannot write the trace of " + file + " to standard output",
+                                               "Make room on the disk, or write to another place.");
+    }
   }
 }
 

@@ -119,6 +119,12 @@ TEST(GradScaler, AScalarFp16LossIsScaledInFp32) {
   EXPECT_EQ(scaler.scale(at::ones({2}, at::kHalf))[0].item<float>(), kInfinity);
 }
 
+TEST(GradScaler, ScaleGoesToTheDeviceOfTheFirstLossWhateverTheConstructors) {
+  GradScaler scaler(at::kCPU);
+  scaler.scale(at::ones({}, at::kMeta));
+  EXPECT_EQ(scaler.scale_tensor().device().type(), at::kMeta);
+}
+
 TEST(GradScaler, AutogradGoesThroughScale) {
   const at::AutoGradMode grad(true);
   GradScaler scaler(at::kCPU, {.init_scale = 4});

@@ -83,9 +83,9 @@ ERRORS = [
     "step raises: step() has already been called since the last update().",
     "step raises: No inf checks were recorded for this optimizer.",
     "closure raises: Closure use is not currently supported if GradScaler is enabled.",
-    *(f"{name} raises: " + NOT_INITIALISED.format("update") for name in ("update", "int", "tensor")),
+    *(f"{name} raises: " + NOT_INITIALISED.format("update") for name in ("update", "number", "int", "tensor")),
     "update raises: No inf checks were recorded prior to update.",
-    "update raises: value cannot be converted to type float without overflow",
+    "number raises: value cannot be converted to type float without overflow",
     "int raises: 'int' object has no attribute 'device'",
     "tensor raises: " + NOT_A_SCALE,
     "tensor raises: output with shape [] doesn't match the broadcast shape [1]",
@@ -101,12 +101,9 @@ ERRORS = [
         for key in ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")
     ),
 ]
-CALLS = ["scale", "gradients", "unscale", "step", "closure", "update", "int", "tensor", "save", "load"]
-OUTCOMES = [
-    "stepped",
-    "skipped",
-    *(f"tracker {moved}, {scale} scale" for moved in ("counts", "is 0") for scale in ("another", "the same")),
-]
+CALLS = ["scale", "gradients", "unscale", "step", "closure", "update", "number", "int", "tensor", "save", "load"]
+OUTCOMES = ["stepped", "skipped", "tracker counts, same scale"]
+OUTCOMES += [f"tracker is 0, {scale} scale" for scale in ("larger", "smaller", "same")]
 GRADIENTS = ["missing", "duplicates", "inf", "-inf", "nan", "subnormal float32", "subnormal bfloat16"]
 GRADIENTS += [f"{layout} {dtype}" for layout in ("dense", "sparse") for dtype in torch_scaler.DTYPES]
 

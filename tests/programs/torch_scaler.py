@@ -66,6 +66,8 @@ def form(op: list[Any]) -> str:
             return "int"
         case ["update", {"tensor": _}]:
             return "tensor"
+        case ["update", float() | int() | str()]:
+            return "number"
         case _:
             return op[0]
 
@@ -190,10 +192,12 @@ class Player:
             self.reached[f"{called} raises: {entry['error']}"] += 1
         elif called == "step":
             self.reached["stepped" if self.stepped else "skipped"] += 1
-        elif called == "update" and before[1] is not None:
+        elif called == "update" and before[0] is not None:
+            old, new = (abs(float.fromhex(scale)) for scale in (before[0], entry["scale"]))
             tracker = "is 0" if entry["growth_tracker"] == "0" else "counts"
-            changed = "the same" if entry["scale"] == before[0] else "another"
-            self.reached[f"tracker {tracker}, {changed} scale"] += 1
+            self.reached[
+                f"tracker {tracker}, {'larger' if new > old else 'smaller' if new < old else 'same'} scale"
+            ] += 1
         if called == "unscale" and stage == "READY":
             for parameter in self.parameters(self.optimizers[entry["optimizer"]]):
                 self.reached.update(kinds(parameter.grad))

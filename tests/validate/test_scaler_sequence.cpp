@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 
 #include "results/error.h"
@@ -37,9 +38,13 @@ std::string error_of(const Json& made) {
   return "";
 }
 
-Json last_entry(const std::string& ops) {
-  return replay(read_sequence(document(ops), "file.json"))["trace"].back();
+Json replayed(const std::string& ops) {
+  std::ostringstream out;
+  replay(read_sequence(document(ops), "file.json"), out);
+  return Json::parse(out.str());
 }
+
+Json last_entry(const std::string& ops) { return replayed(ops)["trace"].back(); }
 
 struct Bad {
   std::string name;
@@ -150,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
     name_of);
 
 TEST(ScalerSequence, NoScalerMeansPyTorchsDefaults) {
-  const Json state = replay(read_sequence(document("[]"), "file.json"))["state"];
+  const Json state = replayed("[]")["state"];
   const Json expected = {{"scale", "65536"},
                          {"growth_factor", "2"},
                          {"backoff_factor", "0.5"},
@@ -185,7 +190,7 @@ TEST(ScalerSequence, ScaleAndTrackerAreNullBeforeTheFirstScale) {
 }
 
 TEST(ScalerSequence, AnErrorDoesNotEndTheReplay) {
-  const Json trace = replay(read_sequence(document(R"([["update"], ["scale"]])"), "file.json"))["trace"];
+  const Json trace = replayed(R"([["update"], ["scale"]])")["trace"];
   EXPECT_TRUE(trace[0].contains("error"));
   EXPECT_FALSE(trace[1].contains("error"));
   EXPECT_EQ(trace[1]["scale"], "65536");

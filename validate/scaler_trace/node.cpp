@@ -110,8 +110,9 @@ std::vector<std::int64_t> Node::integers(std::int64_t low, std::int64_t high) co
 }
 
 void Node::fail(const std::string& problem) const {
-  throw results::FileError(where_ + "#" + pointer_.to_string(), problem,
-                           "Correct that value; docs/scaler-trace.md describes the file.");
+  throw results::FileError(
+      where_ + "#" + pointer_.to_string(), problem,
+      "Correct that value; docs/scaler-trace.md and share/ampgate/schema describe the file.");
 }
 
 }  // namespace ampgate::validate::scaler_trace

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "precision/optimizer.h"
+#include "results/json.h"
 #include "validate/scaler_trace/gradient.h"
 
 namespace ampgate::validate::scaler_trace {
@@ -146,11 +147,15 @@ Json Player::play(const Op& op) {
 
 }  // namespace
 
-Json replay(Sequence sequence) {
+void replay(Sequence sequence, std::ostream& out) {
   Player player(sequence);
-  Json trace = Json::array();
-  for (const Op& op : sequence.ops) trace.push_back(player.play(op));
-  return {{"trace", std::move(trace)}, {"state", state_json(sequence.scaler.state_dict())}};
+  out << R"({"trace":[)";
+  const char* separator = "";
+  for (const Op& op : sequence.ops) {
+    out << separator << results::to_text(player.play(op));
+    separator = ",";
+  }
+  out << R"(],"state":)" << results::to_text(state_json(sequence.scaler.state_dict())) << '}' << std::endl;
 }
 
 }  // namespace ampgate::validate::scaler_trace
