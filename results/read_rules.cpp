@@ -125,6 +125,8 @@ void read_training(ObjectReader reader, Rules::Training& training) {
   reader.read("min_scale", training.min_scale, 0, kLargest);
   reader.read("max_gradient_error", training.max_gradient_error, 0, 1);
   reader.read("max_zeroed_share", training.max_zeroed_share, 0, 1);
+  reader.read("max_accuracy_loss", training.max_accuracy_loss, 0, 1);
+  reader.read("max_rmse_ratio", training.max_rmse_ratio, 1, kLargest);
   reader.refuse_unknown();
 }
 

@@ -167,6 +167,8 @@ const std::vector<std::pair<std::string, Relaxed>>& directions() {
       {"/training/min_scale", Relaxed::kByLess},
       {"/training/max_gradient_error", Relaxed::kByMore},
       {"/training/max_zeroed_share", Relaxed::kByMore},
+      {"/training/max_accuracy_loss", Relaxed::kByMore},
+      {"/training/max_rmse_ratio", Relaxed::kByMore},
       {"/targets", Relaxed::kByEntries}};
   return table;
 }

@@ -89,7 +89,9 @@ Json to_json(const Rules& rules) {
             {"max_steps_to_first_update", rules.training.max_steps_to_first_update},
             {"min_scale", rules.training.min_scale},
             {"max_gradient_error", rules.training.max_gradient_error},
-            {"max_zeroed_share", rules.training.max_zeroed_share}}},
+            {"max_zeroed_share", rules.training.max_zeroed_share},
+            {"max_accuracy_loss", rules.training.max_accuracy_loss},
+            {"max_rmse_ratio", rules.training.max_rmse_ratio}}},
           {"targets", targets_json(rules.targets)}};
 }
 

@@ -79,8 +79,8 @@ struct Rules {
 
   // Of training steps.
   struct Training {
-    int updates = 60;  // steps of the training loop, skipped ones among them
-    int seeds = 8;     // paired trainings whose final quality is compared
+    int updates = 120;  // steps of the training loop, skipped ones among them
+    int seeds = 5;     // paired trainings whose final quality is compared
     int shadow_steps = 3;
     double max_skipped_share = 0.25;
     int max_consecutive_skips = 12;
@@ -88,6 +88,9 @@ struct Rules {
     double min_scale = 0.0;           // a scale below it fails; 0: it is only reported
     double max_gradient_error = 0.1;  // of a shadow step's gradient in 16 bit, relative to FP64's
     double max_zeroed_share = 0.05;   // of gradients that FP64 has, by their number
+    // Final quality on held-out data against FP32's, over the seeds: one-sided non-inferiority.
+    double max_accuracy_loss = 0.01;
+    double max_rmse_ratio = 1.05;
   } training;
 
   // What a measurement must reach. A floor that is absent is not looked at.

@@ -26,18 +26,6 @@ using results::Verdict;
 constexpr std::int64_t kCheckedPositions = 4096;  // of all outputs of a trial
 constexpr std::size_t kStrangeElements = 8;       // of an output
 
-const char* name_of(cases::Meaning meaning) {
-  switch (meaning) {
-    case cases::Meaning::kValues:
-      return "values";
-    case cases::Meaning::kScores:
-      return "scores";
-    case cases::Meaning::kRegression:
-      return "regression";
-  }
-  return "";
-}
-
 // A bound is made for the type that came out, so a result in a 16-bit type that nobody asked for would be
 // judged by its wider bound. FP32 may come out of every precision: not everything is lowered.
 void check_types(const cases::Case& definition, const precision::Precision& precision,
@@ -264,6 +252,18 @@ TrialAnswer judged(CaseSetup& setup, const precision::Precision& precision, cons
 }
 
 }  // namespace
+
+const char* name_of(cases::Meaning meaning) {
+  switch (meaning) {
+    case cases::Meaning::kValues:
+      return "values";
+    case cases::Meaning::kScores:
+      return "scores";
+    case cases::Meaning::kRegression:
+      return "regression";
+  }
+  return "";
+}
 
 TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
                         const cases::Outputs* baseline) {

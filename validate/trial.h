@@ -15,6 +15,9 @@ struct TrialAnswer {
   cases::Outputs outputs;                         // of the deciding run
 };
 
+// "values", "scores", "regression"
+const char* name_of(cases::Meaning meaning);
+
 // `baseline`: the FP32 outputs; null for the baseline itself. What kernels and bounds throw passes through.
 TrialAnswer judge_trial(CaseSetup& setup, const precision::Precision& precision,
                         const cases::Outputs* baseline);

@@ -7,9 +7,10 @@ namespace {
 const Registration registration{
     digits_step("train_digits_accumulation",
                 {
-                    .optimizers = {{.kind = OptimizerKind::kSgd, .learning_rate = 0.05, .momentum = 0.9}},
+                    .optimizers = {{.kind = OptimizerKind::kSgd, .learning_rate = 0.1, .momentum = 0.9}},
                     .micro_batches = 4,
                     .clip_norm = 1.0,
+                    .schedules = {falling(0)},
                 })};
 
 }  // namespace

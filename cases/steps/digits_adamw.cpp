@@ -7,7 +7,8 @@ namespace {
 const Registration registration{digits_step(
     "train_digits_adamw",
     {
-        .optimizers = {{.kind = OptimizerKind::kAdamW, .learning_rate = 2e-3, .weight_decay = 0.01}},
+        .optimizers = {{.kind = OptimizerKind::kAdamW, .learning_rate = 5e-3, .weight_decay = 0.01}},
+        .schedules = {falling(0)},
     })};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A learning rate that falls with the updates that were really made.
+// A learning rate that falls quickly, with the updates that were really made and not with the steps.
 #include "cases/steps/digits_step.h"
 
 namespace ampgate::cases {
@@ -8,7 +8,7 @@ const Registration registration{
     digits_step("train_digits_schedule",
                 {
                     .optimizers = {{.kind = OptimizerKind::kSgd, .learning_rate = 0.1, .momentum = 0.9}},
-                    .schedules = {{.optimizer = 0, .period = 20, .gamma = 0.7}},
+                    .schedules = {{.optimizer = 0, .period = 5, .gamma = 0.9}},
                 })};
 
 }  // namespace

@@ -7,7 +7,8 @@ namespace {
 const Registration registration{
     digits_step("train_digits_sgd",
                 {
-                    .optimizers = {{.kind = OptimizerKind::kSgd, .learning_rate = 0.05, .momentum = 0.9}},
+                    .optimizers = {{.kind = OptimizerKind::kSgd, .learning_rate = 0.1, .momentum = 0.9}},
+                    .schedules = {falling(0)},
                 })};
 
 }  // namespace

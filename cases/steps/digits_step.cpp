@@ -59,11 +59,15 @@ Facts facts(const Shape& shape) {
 }  // namespace
 
 Case digits_step(std::string name, Training training) {
+  // One effective batch has as many rows in every case.
+  const std::int64_t micro_batches = training.micro_batches;
   training.loss = loss;
   training.rows = {{"images", "held_out_images"}, {"labels", "held_out_labels"}};
   return {.name = std::move(name),
           .dims = {"batch"},
-          .suites = {{"smoke", {{16}}}, {"standard", {{64}}}, {"large", {{512}}}},
+          .suites = {{"smoke", {{16 / micro_batches}}},
+                     {"standard", {{32 / micro_batches}}},
+                     {"large", {{512 / micro_batches}}}},
           .outputs = {"scores"},
           .setup = setup,
           .run = digits::scores,

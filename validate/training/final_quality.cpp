@@ -86,14 +86,14 @@ std::vector<FinalQuality> train_all(const TrainingSetup& setup, const Way& way, 
 Json judge_final_quality(const TrainingSetup& setup, const std::vector<FinalQuality>& baseline,
                          const std::vector<FinalQuality>& trial, Judgement& judgement) {
   const bool accuracy = is_accuracy(setup);
-  const auto& rules = setup.session.rules;
-  const double margin = accuracy ? rules.maximum_accuracy_loss : std::log(rules.maximum_rmse_ratio);
+  const auto& rules = setup.session.rules.training;
+  const double margin = accuracy ? rules.max_accuracy_loss : std::log(rules.max_rmse_ratio);
   Json json{{"metric", accuracy ? "accuracy" : "rmse"},
             {"seeds", trial.size()},
             {"first_seed", trial.front().seed},
             {"baseline", by_seed(baseline)},
             {"trial", by_seed(trial)},
-            {"margin", accuracy ? margin : rules.maximum_rmse_ratio}};
+            {"margin", accuracy ? margin : rules.max_rmse_ratio}};
   if (const FinalQuality* bad = first_nonfinite(trial)) {
     judgement.worsen(Verdict::kNonfinite, nonfinite_words(*bad));
     return json;

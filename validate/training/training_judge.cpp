@@ -195,7 +195,8 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
   judge_finite(watched, way.scaler, judgement);
   Json training{{"updates", rules.updates}, {"scaler", way.scaler}};
   training.update(judge_scaling(rules, watched, way.scaler, judgement));
-  if (!reproduces(plain, watched)) {
+  const bool repeatable = reproduces(plain, watched);
+  if (!repeatable) {
     judgement.findings.push_back({"ordinary", "unrepeatable",
                                   "the watched training did not end with the weights of the plain one: what "
                                   "is said of its steps was seen only under observation"});
@@ -231,12 +232,13 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
   const cases::Facts facts = setup.definition.facts(setup.shape);
   const cases::State original = setup.original(session.seed);
   Json& body = answer.body;
-  body["accuracy"] = {{"training", std::move(training)}};
+  body["accuracy"] = {{"repeatable_in_process", repeatable}};
+  body["training"] = std::move(training);
   body["decisions"] = Json::object();
   body["explanation"] = explained;
   body["operators"] = cases::to_json(operators, precision.type);
   body["not_lowered"] = precision.type != at::kFloat && !cases::computed_in(operators, precision.type);
-  body["facts"] = {{"flops", facts.flops}, {"bytes", 0.0}, {"meaning", "training"}};
+  body["facts"] = {{"flops", facts.flops}, {"bytes", 0.0}, {"meaning", name_of(facts.meaning)}};
   TrialRun run;
   run.settings = plain.settings;
   body["evidence"] =
