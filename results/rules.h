@@ -79,8 +79,8 @@ struct Rules {
 
   // Of training steps.
   struct Training {
-    int updates = 120;  // steps of the training loop, skipped ones among them
-    int seeds = 5;     // paired trainings whose final quality is compared
+    int updates = 100;  // steps of the training loop, skipped ones among them
+    int seeds = 8;     // paired trainings whose final quality is compared
     int shadow_steps = 3;
     double max_skipped_share = 0.25;
     int max_consecutive_skips = 12;

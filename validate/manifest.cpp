@@ -18,7 +18,7 @@ using results::Json;
 namespace {
 
 constexpr int kManifestVersion = 1;
-constexpr std::array kSuites{"smoke", "standard", "large", "examples"};
+constexpr std::array kSuites{"smoke", "standard", "training", "large", "examples"};
 
 std::string libtorch_version() {
   return std::to_string(TORCH_VERSION_MAJOR) + '.' + std::to_string(TORCH_VERSION_MINOR) + '.' +

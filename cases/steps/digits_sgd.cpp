@@ -4,12 +4,17 @@
 namespace ampgate::cases {
 namespace {
 
-const Registration registration{
+Case in_standard(Case definition) {
+  definition.suites.push_back({"standard", definition.suites.front().shapes});
+  return definition;
+}
+
+const Registration registration{in_standard(
     digits_step("train_digits_sgd",
                 {
                     .optimizers = {{.kind = OptimizerKind::kSgd, .learning_rate = 0.1, .momentum = 0.9}},
                     .schedules = {falling(0)},
-                })};
+                }))};
 
 }  // namespace
 }  // namespace ampgate::cases

@@ -65,9 +65,7 @@ Case digits_step(std::string name, Training training) {
   training.rows = {{"images", "held_out_images"}, {"labels", "held_out_labels"}};
   return {.name = std::move(name),
           .dims = {"batch"},
-          .suites = {{"smoke", {{16 / micro_batches}}},
-                     {"standard", {{32 / micro_batches}}},
-                     {"large", {{512 / micro_batches}}}},
+          .suites = {{"training", {{32 / micro_batches}}}, {"large", {{512 / micro_batches}}}},
           .outputs = {"scores"},
           .setup = setup,
           .run = digits::scores,

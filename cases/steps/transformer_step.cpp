@@ -42,7 +42,7 @@ Facts facts(const Shape& shape) {
 const Registration registration{{
     .name = "train_transformer",
     .dims = {"batch", "length", "width"},
-    .suites = {{"smoke", {{4, 11, 32}}}, {"standard", {{16, 16, 64}}}, {"large", {{16, 512, 512}}}},
+    .suites = {{"training", {{16, 16, 64}}}, {"standard", {{16, 16, 64}}}, {"large", {{16, 512, 512}}}},
     .outputs = {"out"},
     .setup = setup,
     .run = block,

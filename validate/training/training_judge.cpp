@@ -145,7 +145,6 @@ Json explanation(const TrainingSetup& setup, const Way& way, const WatchedRun& w
     const TracedStep traced = trace_step(setup.session, *trainer);
     if (traced.first) {
       json["first_bad"] = traced.first->json;
-      json["first_bad"]["step"] = *watched.bad_step;
       if (judgement.verdict == Verdict::kNonfinite) {
         judgement.reason +=
             "; first bad value, at step " + std::to_string(*watched.bad_step) + ": " + traced.first->sentence;
@@ -215,6 +214,7 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
   } else {
     absent["quality"] = "the training failed before its quality could be judged";
   }
+  if (steps.bad_step) training["bad_step"] = *steps.bad_step;
   training["steps"] = to_json(steps);
   const Json explained = explanation(setup, way, steps, judgement);
   const bool failed = !results::opens_gate(judgement.verdict, session.rules.suspect_opens_gate);
