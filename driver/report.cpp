@@ -17,6 +17,7 @@
 #include "driver/previous_run.h"
 #include "driver/sweep_table.h"
 #include "driver/table.h"
+#include "driver/training_table.h"
 #include "results/record.h"
 #include "results/sealed.h"
 
@@ -74,8 +75,8 @@ void print_record(const Options& options, const std::string& text, const std::st
   if (!options.quiet) {
     const bool colour = wants_colour(STDOUT_FILENO);
     fmt::print("\n{}\n", table(record, colour));
-    for (const auto& part : {sweep_table(record, colour), modes_table(record, colour), ceilings_line(record),
-                             disturbed_line(record)}) {
+    for (const auto& part : {training_table(record, colour), sweep_table(record, colour),
+                             modes_table(record, colour), ceilings_line(record), disturbed_line(record)}) {
       if (!part.empty()) fmt::print("{}\n", part);
     }
     if (const auto lines = findings(record); !lines.empty()) {
