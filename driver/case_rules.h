@@ -10,7 +10,7 @@
 namespace ampgate::driver {
 
 // Throws results::FileError with `file` and JSON pointer for a case or output that is not there, a quality
-// that the case does not have, and a case whose outputs are all ignored.
+// that the case does not have, a case whose outputs are all ignored, and a target that matches no trial.
 void check_case_rules(const results::Rules& rules, const Manifest& manifest, const std::string& file);
 
 }  // namespace ampgate::driver

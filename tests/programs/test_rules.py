@@ -35,6 +35,12 @@ def test_every_example_of_the_guide_is_accepted(tmp_path: Path) -> None:
         ({"outputs": {"matmul/out": {"ignore": "why not"}}}, ["#/outputs/matmul~1out: ", "every output"]),
         ({"outputs": {"matmul/out": {"max_margin": -1}}}, ["#/outputs/matmul~1out/max_margin: ", "-1"]),
         ({"minimum_accuracy": {"mlp_regressor": 0.5}}, ["#/minimum_accuracy/mlp_regressor: ", "digits_classifier"]),
+        (
+            {"targets": {"AMD/a~b*": {"mattmul/*/fp32": {"min_gbps": 1}}}},
+            ["#/targets/AMD~1a~0b*/mattmul~1*~1fp32: ", "no case is called 'mattmul'"],
+        ),
+        ({"targets": {"*": {"matmul/*/fp33": {"min_gbps": 1}}}}, ["no precision is called 'fp33'", "fp32"]),
+        ({"targets": {"*": {"matmul": {"min_gbps": 1}}}}, ["ids are case/shape/precision", "matmul/*"]),
         ({"maximum_rmse": {"digits_classifier": 1}}, ["#/maximum_rmse/digits_classifier: ", "mlp_regressor"]),
     ],
 )
