@@ -74,7 +74,7 @@ std::vector<std::string> change_lines(const Json& trial) {
   for_each_part(trial, [&](const std::string& name, const Json& part) {
     add_verdict(name, part, "measurement_verdict", "measurement");
   });
-  for (const auto* key : {"accuracy", "decisions", "regression", "memory"}) {
+  for (const auto* key : {"accuracy", "decisions", "regression", "training", "memory"}) {
     if (!trial.contains(key)) continue;
     std::vector<std::string> words;
     for (const auto& change : trial.at(key)) {

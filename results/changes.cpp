@@ -128,7 +128,10 @@ Json changes(const Json& trial_a, const Json& trial_b) {
   if (!decisions_a.empty() && !decisions_b.empty()) {
     add("changed_decisions", changed_decisions(decisions_a, decisions_b));
   }
-  add("regression", differing(object_at(trial_a, "regression"), object_at(trial_b, "regression")));
+  add("regression", differing(object_at(decisions_a, "regression"), object_at(decisions_b, "regression")));
+  add("training", differing(object_at(trial_a, "training"), object_at(trial_b, "training"),
+                            {"applied", "skipped", "longest_skip", "scale", "bad_step", "quality/mean_loss",
+                             "quality/outcome"}));
   add_operators(result, trial_a, trial_b);
   const Json memory_a = object_at(object_at(trial_a, "measurement"), "memory");
   const Json memory_b = object_at(object_at(trial_b, "measurement"), "memory");

@@ -307,6 +307,20 @@ TEST(Changes, ErrorsOperatorsMemory) {
   EXPECT_EQ(found.at("operators").at("only_in_b"), b["operators"]);
 }
 
+TEST(Changes, RegressionAndTraining) {
+  Json a = trial("fp32", {}), b = trial("fp32", {});
+  a["decisions"]["regression"] = {{"rows", 10}, {"against_targets", {{"trial", {{"rmse", 1.5}}}}}};
+  b["decisions"]["regression"] = {{"rows", 10}, {"against_targets", {{"trial", {{"rmse", 1.6}}}}}};
+  a["training"] = {
+      {"applied", 99}, {"quality", {{"mean_loss", 0.25}, {"trial", {1, 2}}}}, {"steps", {{"loss", {1}}}}};
+  b["training"] = {
+      {"applied", 97}, {"quality", {{"mean_loss", 0.25}, {"trial", {2, 1}}}}, {"steps", {{"loss", {2}}}}};
+  const Json found = changes(a, b);
+  EXPECT_EQ(found.at("regression"),
+            (Json::array({{{"field", "/against_targets/trial/rmse"}, {"a", 1.5}, {"b", 1.6}}})));
+  EXPECT_EQ(found.at("training"), (Json::array({{{"field", "/applied"}, {"a", 99}, {"b", 97}}})));
+}
+
 TEST(Changes, DecisionsRowByRow) {
   const auto row = [](int id, int before, int now) {
     return Json{{"input", "ordinary"}, {"id", id}, {"baseline_decision", before}, {"trial_decision", now}};
