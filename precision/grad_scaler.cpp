@@ -8,6 +8,8 @@
 namespace ampgate::precision {
 namespace {
 
+thread_local std::int64_t without_gradient = 0;
+
 template <typename Value>
 Value present(const std::optional<Value>& member, const std::string& name) {
   if (!member) throw GradScalerError("The source state dict has no '" + name + "'.");
@@ -44,8 +46,11 @@ void GradScaler::check_initialised(const std::string& method) const {
   check(growth_tracker_, "_growth_tracker");
 }
 
+std::int64_t scaled_without_gradient() { return without_gradient; }
+
 at::Tensor GradScaler::scale(const at::Tensor& outputs) {
   if (!enabled_) return outputs;
+  if (!outputs.requires_grad()) ++without_gradient;
   if (!scale_.defined()) {
     const auto options = at::TensorOptions().device(outputs.device());
     scale_ = at::full({}, init_scale_, options.dtype(at::kFloat));

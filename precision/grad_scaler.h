@@ -133,4 +133,8 @@ class GradScaler {
   std::unordered_map<const Optimizer*, Progress> progress_;  // since the last update()
 };
 
+// How often scale() was called on this thread with outputs that have no gradient: a scaler in inference, for
+// which PyTorch has no error.
+std::int64_t scaled_without_gradient();
+
 }  // namespace ampgate::precision

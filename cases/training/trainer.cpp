@@ -56,6 +56,8 @@ precision::GradScalerState scaler_state(const Json& json) {
           json.at("growth_tracker").get<std::int64_t>()};
 }
 
+std::string named(std::size_t optimizer) { return "optimizer " + std::to_string(optimizer); }
+
 // A weight in two optimizers is unscaled twice and updated twice, without a word from anyone.
 void refuse_shared_parameters(const std::vector<std::unique_ptr<Optimizer>>& optimizers) {
   std::set<std::string> seen;
@@ -95,10 +97,11 @@ Trainer::Trainer(const Case& definition, const Shape& shape, const Fill& fill, c
     at::Tensor weight = state_.tensors[i].tensor.detach().clone();
     weight.set_requires_grad(true);
     state_.tensors[i].tensor = held_out_.tensors[i].tensor = weight;
-    if (precision_.mode == precision::Mode::kAutocast && precision::is_16_bit(weight.scalar_type())) {
-      throw Misuse("weight '" + state_.tensors[i].name + "' is " +
-                   precision::type_name(weight.scalar_type()) +
-                   " inside autocast: autocast wants FP32 weights, and their updates are lost in 16 bit");
+    if (precision_.mode != precision::Mode::kCast && precision::is_16_bit(weight.scalar_type())) {
+      throw Misuse(
+          "weight '" + state_.tensors[i].name + "' is " + precision::type_name(weight.scalar_type()) +
+          " as it was set up: a half model, whose updates are lost in 16 bit, inside autocast too, and "
+          "whose gradients a scaler refuses; set weights up in FP32");
     }
   }
   for (const auto& [rows, held_out] : training_.rows) {
@@ -110,8 +113,7 @@ Trainer::Trainer(const Case& definition, const Shape& shape, const Fill& fill, c
     optimizers_.push_back(std::make_unique<Optimizer>(spec, parameters_of(spec, state_)));
   refuse_shared_parameters(optimizers_);
   applied_.resize(training_.schedules.size());
-  stepped_.resize(optimizers_.size());
-  unscaled_.resize(optimizers_.size());
+  begin_step(nullptr);
 }
 
 void Trainer::cut_batch(std::int64_t iteration, int micro_batch, std::vector<at::Tensor>& rows) const {
@@ -137,32 +139,59 @@ void Trainer::load_batches(int steps) {
   }
 }
 
+void Trainer::begin_step(StepObserver* observer) {
+  observer_ = observer;
+  stepped_.assign(optimizers_.size(), false);
+  step_called_.assign(optimizers_.size(), false);
+  unscaled_.assign(optimizers_.size(), false);
+  backwards_ = 0;
+  updated_ = false;
+}
+
 void Trainer::run_step(StepObserver* observer) {
   const auto loaded = static_cast<std::int64_t>(batches_.size()) / training_.micro_batches;
   if (iteration_ < batches_from_ || iteration_ >= batches_from_ + loaded) load_batches(1);
   const at::AutoGradMode grad(true);
-  observer_ = observer;
-  std::fill(stepped_.begin(), stepped_.end(), false);
-  std::fill(unscaled_.begin(), unscaled_.end(), false);
-  backwards_ = 0;
+  begin_step(observer);
   std::vector<std::int64_t> updates;
-  for (const auto& optimizer : optimizers_) updates.push_back(optimizer->updates());
-  (training_.step == nullptr ? standard_step : training_.step)(*this);
-  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
-    const std::int64_t made = optimizers_[i]->updates() - updates[i];
-    if (made != (stepped_[i] ? 1 : 0)) {
-      throw Misuse("optimizer " + std::to_string(i) + " was stepped beside the scaler's step: " +
-                   std::to_string(made) + " updates in one step of the training loop");
-    }
+  std::vector<double> rates;
+  for (const auto& optimizer : optimizers_) {
+    updates.push_back(optimizer->updates());
+    rates.push_back(optimizer->learning_rate());
   }
+  (training_.step == nullptr ? standard_step : training_.step)(*this);
+  check_step(updates, rates);
   ++iteration_;
   observer_ = nullptr;
+}
+
+// `updates` and `rates`: of the optimizers before the step.
+void Trainer::check_step(const std::vector<std::int64_t>& updates, const std::vector<double>& rates) const {
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
+    const Optimizer& optimizer = *optimizers_[i];
+    const std::int64_t made = optimizer.updates() - updates[i];
+    if (made != (stepped_[i] ? 1 : 0)) {
+      throw Misuse(named(i) + " was stepped beside the scaler's step: " + std::to_string(made) +
+                   " updates in one step of the training loop, " + (stepped_[i] ? "one" : "none") +
+                   " of them the trainer's");
+    }
+    if (!step_called_[i]) {
+      throw Misuse(named(i) + " was not stepped: its gradients were computed, and nothing was updated");
+    }
+    if (made == 0 && optimizer.learning_rate() != rates[i]) {
+      throw Misuse("the learning rate of " + named(i) +
+                   " was changed although its step was skipped: it runs ahead of the updates");
+    }
+  }
+  if (with_scaler_ && !updated_) {
+    throw Misuse("the scaler's update() was not called: its scale would never back off or grow");
+  }
 }
 
 void Trainer::compute_gradients() {
   load_batches(1);
   const at::AutoGradMode grad(true);
-  backwards_ = 0;
+  begin_step(nullptr);
   zero_grad();
   for (int micro = 0; micro < training_.micro_batches; ++micro) backward(forward(micro));
   for (std::size_t i = 0; i < optimizers_.size(); ++i) unscale(i);
@@ -207,6 +236,13 @@ void Trainer::backward(const at::Tensor& loss) {
   if (!loss.requires_grad()) {
     throw Misuse("the loss has no gradient: a scaler, or backward, in inference");
   }
+  if (backwards_ == training_.micro_batches) {
+    throw Misuse("backward is called more often than there are micro-batches (" +
+                 std::to_string(training_.micro_batches) + "): the gradients of one would count twice");
+  }
+  if (any_unscaled()) {
+    throw Misuse("backward after unscale: it adds scaled gradients to unscaled ones");
+  }
   if (with_scaler_) {
     scaler_.scale(loss).backward();
   } else {
@@ -215,11 +251,22 @@ void Trainer::backward(const at::Tensor& loss) {
   if (++backwards_ == training_.micro_batches && observer_ != nullptr) observer_->scaled_gradients();
 }
 
+bool Trainer::any_unscaled() const {
+  return std::find(unscaled_.begin(), unscaled_.end(), true) != unscaled_.end();
+}
+
+void Trainer::check_complete(const char* used) const {
+  if (backwards_ == training_.micro_batches) return;
+  throw Misuse("gradients are " + std::string(used) + " after backward of " + std::to_string(backwards_) +
+               " of " + std::to_string(training_.micro_batches) +
+               " micro-batches: they are not those of the effective batch");
+}
+
 void Trainer::unscale(std::size_t optimizer) {
-  if (backwards_ < training_.micro_batches) {
-    throw Misuse("gradients are unscaled after " + std::to_string(backwards_) + " of " +
-                 std::to_string(training_.micro_batches) +
-                 " micro-batches: those that follow would add scaled gradients to unscaled ones");
+  check_complete("unscaled");
+  if (updated_) {
+    throw Misuse("gradients of " + named(optimizer) +
+                 " are unscaled after update(): the scale is no longer the one that they were made with");
   }
   if (with_scaler_) scaler_.unscale_(*optimizers_[optimizer]);
   unscaled_[optimizer] = true;
@@ -233,7 +280,7 @@ void Trainer::clip() {
   std::vector<at::Tensor> gradients, norms;
   for (std::size_t i = 0; i < optimizers_.size(); ++i) {
     if (with_scaler_ && !unscaled_[i]) {
-      throw Misuse("gradients of optimizer " + std::to_string(i) +
+      throw Misuse("gradients of " + named(i) +
                    " are clipped before they are unscaled: the limit would be compared with scaled ones");
     }
     for (const auto& parameter : optimizers_[i]->parameters()) {
@@ -249,6 +296,17 @@ void Trainer::clip() {
 }
 
 bool Trainer::step(std::size_t optimizer) {
+  check_complete("stepped with");
+  if (with_scaler_ && updated_) {
+    throw Misuse(
+        named(optimizer) +
+        " is stepped after update(): the scale is no longer the one that its gradients were made with");
+  }
+  if (!with_scaler_ && step_called_[optimizer]) {
+    throw Misuse(named(optimizer) + " is stepped twice with the same gradients");
+  }
+  if (!unscaled_[optimizer]) unscale(optimizer);
+  step_called_[optimizer] = true;
   if (with_scaler_) {
     stepped_[optimizer] = scaler_.step(*optimizers_[optimizer]);
   } else {
@@ -259,14 +317,23 @@ bool Trainer::step(std::size_t optimizer) {
 }
 
 void Trainer::update() {
-  if (with_scaler_) scaler_.update();
+  if (!with_scaler_) return;
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
+    if (step_called_[i] || !any_unscaled()) continue;
+    throw Misuse(
+        "update without step: " + named(i) +
+        " has not been stepped, and a step after update() would not know the scale of its gradients");
+  }
+  scaler_.update();
+  updated_ = true;
 }
 
 void Trainer::advance_schedule(std::size_t schedule) {
   const ScheduleSpec& spec = training_.schedules[schedule];
   if (!stepped_[spec.optimizer]) {
-    throw Misuse("the schedule of optimizer " + std::to_string(spec.optimizer) +
-                 " advances although its step was skipped: the learning rate runs ahead of the updates");
+    throw Misuse("the schedule of " + named(spec.optimizer) + " advances " +
+                 (step_called_[spec.optimizer] ? "although its step was skipped" : "before its step") +
+                 ": the learning rate runs ahead of the updates");
   }
   if (++applied_[schedule] % spec.period != 0) return;
   Optimizer& optimizer = *optimizers_[spec.optimizer];
@@ -336,7 +403,8 @@ void Trainer::restore(const Checkpoint& checkpoint, OtherPrecision other) {
     applied_[i] = state.at("schedules").at(i).at("applied").get<std::int64_t>();
   iteration_ = state.at("iteration").get<std::int64_t>();
   batches_.clear();
-  if (with_scaler_ && same_precision && state.contains("scaler")) scaler_.load_state_dict(scaler_state(state.at("scaler")));
+  if (with_scaler_ && same_precision && state.contains("scaler"))
+    scaler_.load_state_dict(scaler_state(state.at("scaler")));
 }
 
 void standard_step(Trainer& trainer) {

@@ -55,7 +55,7 @@ enum class OtherPrecision { kRefused, kAllowed };
 class Trainer {
  public:
   // `original`: FP32, as set up; copied. Batches are drawn by `fill`. Throws Misuse where the pieces do not
-  // fit: a parameter in two optimizers, weights in 16 bit under autocast, a scaler for converted weights.
+  // fit: a parameter in two optimizers, weights that are set up in 16 bit.
   Trainer(const Case& definition, const Shape& shape, const Fill& fill, const State& original,
           TrainerSetup setup);
   Trainer(const Trainer&) = delete;
@@ -65,11 +65,13 @@ class Trainer {
   // operators throw.
   void run_step(StepObserver* observer = nullptr);
 
-  // The parts of a step, for those that put them together. Each throws Misuse out of order.
+  // The parts of a step, for those that put them together: one backward for each micro-batch, one step of
+  // each optimizer, one update. Out of order each throws Misuse, or the scaler's own GradScalerError where
+  // PyTorch has an error. Without a scaler `unscale` and `update` do nothing, as those of a disabled one.
   void zero_grad();
   at::Tensor forward(int micro_batch);  // the loss over `micro_batches`, under autocast where asked
   void backward(const at::Tensor& loss);
-  void unscale(std::size_t optimizer);
+  void unscale(std::size_t optimizer);  // `step` does it where it was not called
   void clip();
   bool step(std::size_t optimizer);  // whether it stepped
   void update();
@@ -94,7 +96,7 @@ class Trainer {
   std::int64_t iteration() const { return iteration_; }  // steps begun, skipped ones among them
   const std::vector<std::unique_ptr<Optimizer>>& optimizers() const { return optimizers_; }
   const Training& training() const { return training_; }
-  precision::GradScaler& scaler() { return scaler_; }
+  const precision::GradScaler& scaler() const { return scaler_; }
   double scale() const { return with_scaler_ ? scaler_.get_scale() : 1.0; }
   std::int64_t growth_tracker() const { return with_scaler_ ? scaler_.get_growth_tracker() : 0; }
   const std::vector<bool>& stepped() const { return stepped_; }  // of the last step, by optimizer
@@ -103,6 +105,10 @@ class Trainer {
   const State& next_batch();
 
  private:
+  void begin_step(StepObserver* observer);
+  void check_step(const std::vector<std::int64_t>& updates, const std::vector<double>& rates) const;
+  bool any_unscaled() const;
+  void check_complete(const char* used) const;  // throws unless all micro-batches have had their backward
   void place_rows(int micro_batch);
   void cut_batch(std::int64_t iteration, int micro_batch, std::vector<at::Tensor>& rows) const;
 
@@ -119,9 +125,12 @@ class Trainer {
   std::vector<std::unique_ptr<Optimizer>> optimizers_;
   precision::GradScaler scaler_;
   std::vector<std::int64_t> applied_;  // updates made, by schedule
+  // In this step, by optimizer:
   std::vector<bool> stepped_;
+  std::vector<bool> step_called_;
   std::vector<bool> unscaled_;
-  int backwards_ = 0;  // in this step
+  int backwards_ = 0;
+  bool updated_ = false;
   std::int64_t iteration_ = 0;
   std::int64_t batches_from_ = 0;
   std::vector<std::vector<at::Tensor>> batches_;  // loaded ahead, by micro-batch
