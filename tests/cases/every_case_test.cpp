@@ -58,6 +58,10 @@ TEST_P(EveryCase, HasANameAndShapesInEverySuite) {
     count += shapes.size();
     EXPECT_FALSE(shapes.empty()) << suite;
   }
+  if (definition().training) {
+    EXPECT_EQ(suites.front(), "training");  // and in others with the same shapes
+    return;
+  }
   EXPECT_EQ(suites, (std::vector<std::string>{"smoke", "standard", "large"}));
   EXPECT_EQ(names.size(), count) << "a shape stands in two places";
 }
@@ -153,7 +157,7 @@ TEST_P(EveryCase, SlicesOfIndependentAxesCanBeComputedAlone) {
   const State whole = converted(setup(), at::kDouble);
   const Outputs expected = oracle();
   const Facts facts = definition().facts(shape());
-  if (expected[0].dim() > 0) {
+  if (expected[0].dim() > 0 && !definition().training) {
     EXPECT_FALSE(facts.independent.empty());
   }
   for (const IndependentAxis& axis : facts.independent) {
