@@ -44,6 +44,9 @@ TEST(Rules, EveryKeyIsReadBack) {
       R"("outputs":{"net":{"ignore":"scratch"},"net/scores":{"max_margin":0.5,"max_relative_rms":0.01,"max_abs_error":0.1}},)"
       R"("repeats":29,"trial_limit_s":60.0,"validation_limit_s":3600.0,)"
       R"("measurement":{"processes":5,"min_blocks":40,"cell_time_ms":20.0,"interval_level":0.99,"tolerance":0.02,"sustained_s":60.0},)"
+      R"("training":{"updates":50,"seeds":4,"shadow_steps":2,"max_skipped_share":0.5,"max_consecutive_skips":3,)"
+      R"("max_steps_to_first_update":5,"min_scale":1.0,"max_gradient_error":0.2,"max_zeroed_share":0.1,)"
+      R"("max_accuracy_loss":0.02,"max_rmse_ratio":1.25},)"
       R"("targets":{"NVIDIA H100*":{"matmul/*":{"min_tflops":400.0,"min_gbps":1.0,"min_speedup_over_fp32":1.5}}}})";
   EXPECT_EQ(to_json(parse_rules(text, "r")).dump(), text);
 }
