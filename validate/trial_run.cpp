@@ -6,6 +6,8 @@
 #include "backends/poison_allocator.h"
 #include "backends/settings.h"
 #include "cases/execute.h"
+#include "precision/grad_scaler.h"
+#include "validate/case_fault.h"
 #include "validate/interceptor.h"
 #include "validate/numerics.h"
 #include "validate/poison.h"
@@ -17,7 +19,12 @@ namespace {
 // `like` as in check_returned.
 cases::Outputs execute(const Session& session, const cases::Case& definition, cases::State& prepared,
                        const precision::Precision& precision, const cases::Outputs& like) {
+  const auto scaled = precision::scaled_without_gradient();
   cases::Outputs outputs = cases::execute(definition, prepared, precision, session.backend.device().type());
+  if (precision::scaled_without_gradient() != scaled) {
+    throw CaseFault(
+        "it uses a gradient scaler in inference, where there is no gradient: its outputs are scaled");
+  }
   session.backend.synchronize();
   check_returned(definition, outputs, session.backend.device(), like);
   return outputs;

@@ -8,6 +8,16 @@ namespace ampgate::validate {
 
 using results::Verdict;
 
+namespace {
+
+// A loop that is put together wrongly trains nothing that could be judged. Where it is so without a scaler
+// already, the case has no baseline.
+Verdict verdict_of_misuse(const precision::Precision& precision) {
+  return precision.name == precision::baseline().name ? Verdict::kBaselineInvalid : Verdict::kInaccurate;
+}
+
+}  // namespace
+
 TrainingRun::TrainingRun(const Session& session, const cases::Case& definition, cases::Shape shape)
     : setup_{session, definition, std::move(shape)} {}
 
@@ -24,7 +34,7 @@ results::Json TrainingRun::judge(const precision::Precision& precision) {
 
 const Judgement& TrainingRun::baseline() {
   if (!baseline_answer_) {
-    baseline_answer_ = guarded([&] { return judge_training(setup_, precision::baseline(), baseline_); });
+    baseline_answer_ = train(precision::baseline());
   }
   return baseline_answer_->judgement;
 }
@@ -33,7 +43,10 @@ TrialAnswer TrainingRun::answer(const precision::Precision& precision) {
   if (!cases::trains_in(precision)) {
     return without_numbers(
         Verdict::kUnsupported,
-        "training is judged in fp32, autocast-fp16 with a gradient scaler, and autocast-bf16");
+        "training is judged in fp32, autocast-fp16 with a gradient scaler, and autocast-bf16: converted "
+        "weights "
+        "lose their updates in 16 bit, and a scaler refuses their gradients (\"Attempting to unscale FP16 "
+        "gradients.\")");
   }
   if (std::string why = setup_.session.backend.unsupported(precision.type, precision.tf32); !why.empty())
     return without_numbers(Verdict::kUnsupported, std::move(why));
@@ -43,7 +56,20 @@ TrialAnswer TrainingRun::answer(const precision::Precision& precision) {
         Verdict::kBaselineInvalid,
         "the FP32 training is '" + std::string(results::to_string(judged.verdict)) + "': " + judged.reason);
   }
-  return guarded([&] { return judge_training(setup_, precision, baseline_); });
+  return train(precision);
+}
+
+TrialAnswer TrainingRun::train(const precision::Precision& precision) {
+  return guarded([&] {
+    try {
+      return judge_training(setup_, precision, baseline_);
+    } catch (const cases::Misuse& error) {
+      return without_numbers(verdict_of_misuse(precision), std::string("misuse: ") + error.what());
+    } catch (const precision::GradScalerError& error) {
+      return without_numbers(verdict_of_misuse(precision),
+                             std::string("misuse of the gradient scaler: ") + error.what());
+    }
+  });
 }
 
 }  // namespace ampgate::validate

@@ -16,6 +16,7 @@ class TrainingRun {
 
  private:
   TrialAnswer answer(const precision::Precision& precision);
+  TrialAnswer train(const precision::Precision& precision);
   const Judgement& baseline();
 
   TrainingSetup setup_;
