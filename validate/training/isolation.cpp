@@ -18,7 +18,7 @@ using results::Json;
 // What one way of training came to.
 struct Outcome {
   std::string problem;  // it could not be run at all
-  int skipped = 0;
+  int skipped = 0;      // steps in which some optimizer was
   int applied = 0;
   std::optional<std::size_t> bad_step;
   std::optional<FirstBad> first;
@@ -50,7 +50,8 @@ Outcome run(const TrainingSetup& setup, const Way& way, int steps) {
     const auto trainer = setup.trainer(way, setup.session.seed);
     const WatchedRun watched = watch(*trainer, steps, {});
     for (const auto& step : watched.steps) {
-      (step.any_stepped() ? outcome.applied : outcome.skipped) += 1;
+      const bool all = std::find(step.stepped.begin(), step.stepped.end(), false) == step.stepped.end();
+      (all ? outcome.applied : outcome.skipped) += 1;
     }
     outcome.weights_lost = !watched.steps.back().weights_finite;
     outcome.bad_step = watched.bad_step;
@@ -102,6 +103,11 @@ std::string blame(const std::map<std::string, Outcome>& ways, const std::string&
   if (autocast.zeroed > both.zeroed + 0.01 && !both.fails()) {
     return "gradients underflow in " + type + " without a scaler (" + text(100 * autocast.zeroed) +
            " % of them are zero, with one " + text(100 * both.zeroed) + " %): scaling heals it";
+  }
+  if (autocast.first && autocast.first->cls == "backward-gradient") {
+    return "the backward pass in " + type + " leaves the range without a scaler as well" +
+           with_first(autocast) +
+           ". Only a scale below 1 holds such gradients; a loss in other units needs none";
   }
   if (autocast.fails()) return "autocast alone fails" + with_first(autocast) + ". Autocast is to blame";
   if (both.fails()) {

@@ -7,7 +7,9 @@
 #include "validate/evidence.h"
 #include "validate/numerics.h"
 #include "validate/text.h"
+#include "validate/training/baseline_fault.h"
 #include "validate/training/isolation.h"
+#include "validate/training/loop_audit.h"
 #include "validate/training/scaling.h"
 #include "validate/training/shadow.h"
 #include "validate/training/step_trace.h"
@@ -20,6 +22,7 @@ using results::Verdict;
 
 constexpr int kMostIsolationSteps = 24;
 constexpr double kFp32GradientError = 1e-4;  // of a shadow step in FP32: it finds gradients that are wrong
+constexpr std::size_t kMostSwallowed = 20;   // in the record
 constexpr const char* kWeights = "weights";
 constexpr const char* kScope =
     "A batch that passed proves no convergence: this holds for these inputs and this number of updates";
@@ -55,20 +58,44 @@ std::vector<int> shadow_steps(const results::Rules::Training& rules) {
   return steps;
 }
 
+bool any(const std::vector<bool>& flags) {
+  return std::find(flags.begin(), flags.end(), true) != flags.end();
+}
+bool all(const std::vector<bool>& flags) {
+  return std::find(flags.begin(), flags.end(), false) == flags.end();
+}
+
+// The scale with which the trial makes this step or, where it is skipped, the next one that it makes.
+double scale_at(const WatchedRun& trial, std::size_t step) {
+  for (std::size_t i = step; i < trial.steps.size(); ++i) {
+    if (all(trial.steps[i].stepped)) return trial.steps[i].scale;
+  }
+  return trial.steps.at(step).scale;
+}
+
 Json judge_shadows(const TrainingSetup& setup, const Way& way, const WatchedRun& fp32,
                    const WatchedRun& trial, Judgement& judgement) {
   const auto& rules = setup.session.rules.training;
   const bool baseline = way.precision.name == precision::baseline().name;
   const double limit = baseline ? kFp32GradientError : rules.max_gradient_error;
   Json list = Json::array();
+  double lost_without_scaler = 0;
   const auto oracle = setup.oracle(setup.session.seed);
   for (const cases::Checkpoint& state : fp32.shadows) {
     const auto step = state.state.at("iteration").get<std::int64_t>();
     const auto trainer =
-        setup.trainer(way, setup.session.seed, trial.steps.at(static_cast<std::size_t>(step)).scale);
+        setup.trainer(way, setup.session.seed, scale_at(trial, static_cast<std::size_t>(step)));
     const ShadowStep shadow =
         compare_gradients(unscaled_gradients(*trainer, state), unscaled_gradients(*oracle, state), step);
     list.push_back(to_json(shadow, fp32.parameters));
+    if (way.scaler) {
+      const auto unscaled = setup.trainer({way.precision, false}, setup.session.seed);
+      const ShadowStep without =
+          compare_gradients(unscaled_gradients(*unscaled, state), unscaled_gradients(*oracle, state), step);
+      list.back()["without_scaler"] = {{"gradient_error", results::number(without.error)},
+                                       {"zeroed_share", without.zeroed}};
+      lost_without_scaler = std::max(lost_without_scaler, without.zeroed);
+    }
     const std::string where = "at step " + std::to_string(step) + " of the FP32 training ";
     if (std::isinf(shadow.error)) {
       // A scale that is still too large gives infinities, and the step is skipped: the scaler's business.
@@ -83,48 +110,69 @@ Json judge_shadows(const TrainingSetup& setup, const Way& way, const WatchedRun&
                            text(100 * rules.max_zeroed_share) + " % are allowed: they underflow");
     }
   }
+  if (lost_without_scaler > rules.max_zeroed_share) {
+    judgement.findings.push_back({"ordinary", "underflow-without-scaler",
+                                  "without the scaler " + text(100 * lost_without_scaler) +
+                                      " % of the gradients that FP64 has would be zero: they underflow, and "
+                                      "scaling heals it"});
+  }
   return list;
 }
 
-// An update that was called and changed nothing trains nothing.
+// An update that was called and changed nothing trains nothing. Where another optimizer skipped the same step
+// it is no fault of this one: clipping all gradients together makes them zero when one is infinite.
 void judge_updates(const WatchedRun& watched, Judgement& judgement) {
-  const auto unchanged = std::count_if(watched.steps.begin(), watched.steps.end(),
-                                       [](const StepReport& step) { return step.unchanged; });
-  if (unchanged == 0) return;
-  const auto first = std::find_if(watched.steps.begin(), watched.steps.end(),
-                                  [](const StepReport& step) { return step.unchanged; });
-  judgement.worsen(Verdict::kQualityLost,
-                   std::to_string(unchanged) + " of " + std::to_string(watched.steps.size()) +
-                       " updates were applied and changed no weight, the first at step " +
-                       std::to_string(first - watched.steps.begin()) +
-                       ": they are lost in the rounding of the weights, or the gradients are zero");
+  int alone = 0, beside_skip = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < watched.steps.size(); ++i) {
+    const StepReport& step = watched.steps[i];
+    if (!any(step.unchanged)) continue;
+    if (!all(step.stepped)) {
+      ++beside_skip;
+    } else if (++alone == 1) {
+      first = i;
+    }
+  }
+  const std::string of =
+      " of " + std::to_string(watched.steps.size()) + " updates were applied and changed no ";
+  if (alone > 0) {
+    judgement.worsen(Verdict::kQualityLost,
+                     std::to_string(alone) + of + "weight of their optimizer, the first at step " +
+                         std::to_string(first) +
+                         ": they are lost in the rounding of the weights, or the gradients are zero");
+  }
+  if (beside_skip > 0) {
+    judgement.findings.push_back({"ordinary", "unchanged",
+                                  std::to_string(beside_skip) + of +
+                                      "weight where another optimizer skipped: gradients that are clipped "
+                                      "together become zero when one of them is infinite"});
+  }
 }
 
 void judge_finite(const WatchedRun& watched, bool scaler, Judgement& judgement) {
   for (std::size_t i = 0; i < watched.steps.size(); ++i) {
     const StepReport& step = watched.steps[i];
     const std::string where = " at step " + std::to_string(i);
-    if (!step.weights_finite) {
-      return judgement.worsen(Verdict::kNonfinite, "weights are not finite after the update" + where);
-    }
     // With a scaler, a loss or gradients that are not finite skip the step; scaling.h counts those.
-    if (scaler) continue;
-    if (!std::isfinite(step.loss))
+    if (!scaler && !std::isfinite(step.loss))
       return judgement.worsen(Verdict::kNonfinite, "the loss is " + text(step.loss) + where);
-    if (step.nonfinite > 0) {
+    if (!scaler && step.nonfinite > 0) {
       return judgement.worsen(Verdict::kNonfinite,
                               std::to_string(step.nonfinite) + " gradients are not finite" + where);
     }
+    if (!step.weights_finite)
+      return judgement.worsen(Verdict::kNonfinite, "weights are not finite after the update" + where);
   }
 }
 
-// A learning rate that is too high makes FP32 diverge: say so, since no precision heals it.
-void judge_divergence(const WatchedRun& watched, Judgement& judgement) {
-  const double first = watched.steps.front().loss, last = watched.steps.back().loss;
-  constexpr double kDiverged = 10;
-  if (!(last > kDiverged * std::max(first, 1e-3))) return;
-  judgement.worsen(Verdict::kQualityLost, "the loss grew from " + text(first) + " to " + text(last) +
-                                              ": the training diverges in FP32; lower the learning rate");
+// What is wrong in FP32 already is said first: no precision heals it.
+void judge_baseline(const TrainingSetup& setup, const WatchedRun& watched, Judgement& judgement) {
+  if (diverges(watched)) {
+    judgement.worsen(Verdict::kQualityLost, "the loss grew from " + text(watched.steps.front().loss) +
+                                                " to " + text(watched.steps.back().loss));
+  }
+  if (!watched.bad_step && !diverges(watched)) return;
+  judgement.reason = fault_of_baseline(setup, watched) + ": " + judgement.reason;
 }
 
 // The same steps were taken, to the same weights.
@@ -136,9 +184,20 @@ bool reproduces(const PlainRun& plain, const WatchedRun& watched) {
   return true;
 }
 
+// Bad values of one traced step that show nowhere afterwards.
+void add_swallowed(const TracedStep& traced, std::int64_t step, Json& list) {
+  for (const auto& bad : traced.swallowed) {
+    if (list.size() == kMostSwallowed) return;
+    list.push_back(bad.json);
+    list.back()["step"] = step;
+  }
+}
+
+// The first bad step is traced, if there is one, and those whose states are shadowed, in trials that pass as
+// well: what is swallowed on the way shows in no result.
 Json explanation(const TrainingSetup& setup, const Way& way, const WatchedRun& watched,
                  Judgement& judgement) {
-  Json json{{"swallowed", Json::array()}};
+  Json json{{"traced_steps", Json::array()}, {"swallowed", Json::array()}};
   const auto trainer = setup.trainer(way, setup.session.seed);
   if (watched.before_bad) {
     trainer->restore(*watched.before_bad);
@@ -150,14 +209,23 @@ Json explanation(const TrainingSetup& setup, const Way& way, const WatchedRun& w
             "; first bad value, at step " + std::to_string(*watched.bad_step) + ": " + traced.first->sentence;
       }
     }
-    return json;
   }
-  for (const auto& bad : trace_step(setup.session, *trainer).swallowed) json["swallowed"].push_back(bad.json);
+  for (const cases::Checkpoint& state : watched.shadows) {
+    const auto step = state.state.at("iteration").get<std::int64_t>();
+    const auto fresh = setup.trainer(way, setup.session.seed);
+    fresh->restore(state);
+    add_swallowed(trace_step(setup.session, *fresh), step, json["swallowed"]);
+    json["traced_steps"].push_back(step);
+  }
   if (!json["swallowed"].empty()) {
-    judgement.findings.push_back({"ordinary", "swallowed",
-                                  "a NaN or infinity of the first step shows neither in the loss nor in "
-                                  "gradients or weights: " +
-                                      json["swallowed"][0].at("text").get<std::string>()});
+    const Json& first = json["swallowed"][0];
+    judgement.findings.push_back(
+        {"ordinary", "swallowed",
+         "a NaN or infinity at step " + first.at("step").dump() +
+             " shows neither in the loss nor in gradients or weights: " +
+             (first.contains("operator") ? first.at("operator").get<std::string>()
+                                         : "tensor '" + first.at("tensor").get<std::string>() + "'") +
+             ": " + first.at("text").get<std::string>()});
   }
   return json;
 }
@@ -184,10 +252,11 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
   const bool is_baseline = precision.name == precision::baseline().name;
   const auto numerics = numerics_scope(precision);
 
+  if (is_baseline) check_labels(setup);
+  audit_loop(setup, way);
   const PlainRun plain = run_plainly(setup, way);
   const auto watched_trainer = setup.trainer(way, session.seed);
-  WatchedRun watched =
-      watch(*watched_trainer, rules.updates, is_baseline ? shadow_steps(rules) : std::vector<int>{});
+  WatchedRun watched = watch(*watched_trainer, rules.updates, shadow_steps(rules));
 
   TrialAnswer answer;
   Judgement& judgement = answer.judgement;
@@ -200,7 +269,7 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
                                   "the watched training did not end with the weights of the plain one: what "
                                   "is said of its steps was seen only under observation"});
   }
-  if (is_baseline) judge_divergence(watched, judgement);
+  if (is_baseline) judge_baseline(setup, watched, judgement);
   judge_updates(watched, judgement);
   if (is_baseline) baseline = TrainingBaseline{std::move(watched), {}};
   const WatchedRun& steps = is_baseline ? baseline->watched : watched;
@@ -220,10 +289,11 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
   const bool failed = !results::opens_gate(judgement.verdict, session.rules.suspect_opens_gate);
   if (!is_baseline && failed && judgement.verdict != Verdict::kAmbiguous) {
     const int until = steps.bad_step ? static_cast<int>(*steps.bad_step) + 1 : 1;
-    const Isolation isolation =
-        isolate(setup, precision.type, std::clamp(until, std::min(8, rules.updates), kMostIsolationSteps));
+    const int least = std::min(rules.updates, std::max(8, rules.max_consecutive_skips + 2));
+    const Isolation isolation = isolate(
+        setup, precision.type, std::clamp(until, std::min(least, kMostIsolationSteps), kMostIsolationSteps));
     training["isolation"] = isolation.json;
-    judgement.reason += ". " + isolation.words;
+    judgement.reason += "; " + isolation.words;
   }
   training["scope"] = kScope;
   if (!absent.empty()) training["absent"] = std::move(absent);

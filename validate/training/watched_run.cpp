@@ -71,6 +71,16 @@ bool weights_are_finite(const cases::Trainer& trainer) {
   });
 }
 
+std::vector<std::string> digests_by_optimizer(const cases::Trainer& trainer) {
+  std::vector<std::string> digests;
+  for (const auto& optimizer : trainer.optimizers()) {
+    digests.emplace_back();
+    for (const auto& parameter : optimizer->parameters())
+      digests.back() += backends::digest(parameter.detach());
+  }
+  return digests;
+}
+
 bool is_bad(const StepReport& step) {
   return !std::isfinite(step.loss) || step.nonfinite > 0 || !step.weights_finite;
 }
@@ -84,10 +94,6 @@ Json short_number(double value) {
 }
 
 }  // namespace
-
-bool StepReport::any_stepped() const {
-  return std::find(stepped.begin(), stepped.end(), true) != stepped.end();
-}
 
 std::string weights_digest(const cases::Trainer& trainer) {
   std::string all;
@@ -103,7 +109,7 @@ WatchedRun watch(cases::Trainer& trainer, int steps, const std::vector<int>& sha
     for (std::size_t i = 0; i < optimizer->parameters().size(); ++i)
       run.parameters.push_back(optimizer->name(i));
   }
-  std::string before = weights_digest(trainer);
+  std::vector<std::string> before = digests_by_optimizer(trainer);
   for (int number = 0; number < steps; ++number) {
     std::optional<cases::Checkpoint> state;
     if (!run.bad_step) state = trainer.save();
@@ -120,8 +126,10 @@ WatchedRun watch(cases::Trainer& trainer, int steps, const std::vector<int>& sha
       report.learning_rates.push_back(optimizer->learning_rate());
     report.weights_finite = weights_are_finite(trainer);
     report.weights = weights_digest(trainer);
-    report.unchanged = report.any_stepped() && report.weights == before;
-    before = report.weights;
+    std::vector<std::string> after = digests_by_optimizer(trainer);
+    for (std::size_t i = 0; i < after.size(); ++i)
+      report.unchanged.push_back(report.stepped[i] && after[i] == before[i]);
+    before = std::move(after);
     if (!run.bad_step && is_bad(report)) {
       run.bad_step = static_cast<std::size_t>(number);
       run.before_bad = std::move(state);

@@ -30,10 +30,8 @@ struct StepReport {
   std::vector<bool> stepped;             // by optimizer
   std::vector<double> learning_rates;    // by optimizer
   bool weights_finite = true;
-  bool unchanged = false;  // an update was applied, and no weight changed
-  std::string weights;     // digest of all weights after the step
-
-  bool any_stepped() const;
+  std::vector<bool> unchanged;  // by optimizer: its update was applied, and none of its weights changed
+  std::string weights;          // digest of all weights after the step
 };
 
 struct WatchedRun {
