@@ -9,6 +9,7 @@
 
 #include "backends/digest_parts.h"
 #include "backends/scan.h"
+#include "results/sha256.h"
 
 namespace ampgate::backends {
 namespace {
@@ -58,6 +59,13 @@ std::string digest_of(hash::Lanes sum, const at::Tensor& tensor) {
 std::string digest(const at::Tensor& tensor) {
   const at::Tensor dense = in_logical_order(tensor).to(c10::kCPU);
   return digest_of(hash_bytes(dense.const_data_ptr(), dense.nbytes()), dense);
+}
+
+std::string digest_of_all(c10::ArrayRef<at::Tensor> tensors) {
+  constexpr std::size_t kDigits = 32;
+  std::string all;
+  for (const auto& tensor : tensors) all += digest(tensor);
+  return results::sha256_hex(all).substr(0, kDigits);
 }
 
 }  // namespace ampgate::backends

@@ -12,4 +12,7 @@ namespace ampgate::backends {
 // CPU first.
 std::string digest(const at::Tensor& tensor);
 
+// One digest of several tensors in their order; not that of a single one where there is only one.
+std::string digest_of_all(c10::ArrayRef<at::Tensor> tensors);
+
 }  // namespace ampgate::backends

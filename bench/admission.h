@@ -2,23 +2,16 @@
 // evidence fits.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "backends/backend.h"
-#include "bench/cell.h"
 #include "bench/plan.h"
-#include "cases/case.h"
+#include "bench/subject.h"
 #include "results/verdict.h"
 
 namespace ampgate::bench {
-
-// A trial that may run, its state prepared for its precision and device.
-struct Subject {
-  const Trial* trial = nullptr;
-  cases::State state;
-  std::vector<std::string> digests;  // of the state's tensors before the first call
-};
 
 struct TurnedAway {
   const Trial* trial = nullptr;
@@ -28,13 +21,9 @@ struct TurnedAway {
 };
 
 struct Admission {
-  const cases::Case* definition = nullptr;  // null when this build has no such case
-  std::vector<Subject> subjects;
+  std::unique_ptr<Common> common;  // null when this build has no such case
+  std::vector<std::unique_ptr<Subject>> subjects;
   std::vector<TurnedAway> turned_away;
-
-  Body body(Subject& subject, const backends::Backend& backend) const {
-    return {definition, &subject.state, subject.trial->precision, backend.device().type()};
-  }
 };
 
 // Never throws for a trial. Trials whose baseline stands in the group and is turned away are turned away with

@@ -38,12 +38,25 @@ std::string difference(const Json& validated, const Json& seen) {
   return "";
 }
 
-void add_undeclared(const Sightings& seen, const cases::Facts& facts, bool generator_moved,
-                    Problems& problems) {
-  if (facts.reads.empty()) {
-    for (const auto& name : seen.reads)
-      problems.push_back(name + " reads a value, and the case declares no read (Facts::reads)");
+// The scaler takes found_inf by `item`, which calls the other.
+std::int64_t own_reads(const Body& body, const std::string& name) {
+  return name == "aten::item" || name == "aten::_local_scalar_dense" ? body.found_inf_reads() : 0;
+}
+
+void add_reads(const Body& body, const Sightings& seen, Problems& problems) {
+  for (const auto& [name, count] : seen.reads) {
+    const std::int64_t own = own_reads(body, name);
+    if (count <= own) continue;
+    std::string text = name + " reads a value";
+    if (own > 0)
+      text += " " + std::to_string(count) + " times, " + std::to_string(own) + " of them found_inf";
+    problems.push_back(text + ", and the case declares no read (Facts::reads)");
   }
+}
+
+void add_undeclared(const Body& body, const Sightings& seen, const cases::Facts& facts, bool generator_moved,
+                    Problems& problems) {
+  if (facts.reads.empty()) add_reads(body, seen, problems);
   if (facts.makes.empty()) {
     for (const auto& name : seen.makes)
       problems.push_back("the body itself calls " + name +
@@ -67,7 +80,7 @@ void add_sightings(const Sightings& seen, Problems& problems) {
 
 }  // namespace
 
-Audit audit(const Body& body, const cases::Facts& facts, const Json& evidence, backends::Backend& backend) {
+Audit audit(Body& body, const cases::Facts& facts, const Json& evidence, backends::Backend& backend) {
   Audit result;
   Problems& problems = result.problems;
   const Surroundings before = read_surroundings(body);
@@ -76,6 +89,7 @@ Audit audit(const Body& body, const cases::Facts& facts, const Json& evidence, b
     problems.push_back(std::move(other));
 
   Sightings seen;
+  body.prepare(1);
   {
     cases::OperatorRecorder recorder;
     const CallWatch watch(body, before.settings);
@@ -89,13 +103,15 @@ Audit audit(const Body& body, const cases::Facts& facts, const Json& evidence, b
   const Surroundings after = read_surroundings(body);
   for (const auto& change : changes(before, after))
     problems.push_back("the body changes its surroundings: " + change);
-  add_undeclared(seen, facts, !before.generator.equal(after.generator), problems);
+  add_undeclared(body, seen, facts, !before.generator.equal(after.generator), problems);
   add_sightings(seen, problems);
   if (auto text = difference(evidence.value("operators", Json::array()), cases::to_json(result.operators));
       !text.empty()) {
     problems.push_back(std::move(text));
   }
-  // What waits for the device was named above where an operator did it.
+  // What waits for the device was named above where an operator did it. A training step is not recorded:
+  // autograd computes on threads of its own, and the scaler reads.
+  if (body.with_gradients()) return result;
   if (auto text = backend.capture_problem([&] { run_calls(body, 1); }); !text.empty() && facts.reads.empty())
     problems.push_back("the body cannot be recorded as a stream of device work: " + text);
   return result;

@@ -23,13 +23,12 @@ struct Audit {
 // One run of the body, and on devices with streams two more that are recorded. A problem is
 // - something that goes on around the body (ambient.h), or that it switches on;
 // - a setting other than the one in `evidence`, or one that the body changes, for itself or for good;
-// - what `facts` does not declare: a read of a value, a tensor filled or copied by the body, random numbers;
+// - what `facts` does not declare: a read of a value, a tensor filled or copied by the case, random numbers;
 // - memory that is allocated while no operator runs;
 // - operators and types other than those of the evidence's list;
 // - on a device with streams: a body that cannot be recorded as one.
 // The caller holds the trial's numerics scope and an at::NoGradGuard. Throws what the body throws.
-Audit audit(const Body& body, const cases::Facts& facts, const results::Json& evidence,
-            backends::Backend& backend);
+Audit audit(Body& body, const cases::Facts& facts, const results::Json& evidence, backends::Backend& backend);
 
 // {"operators", "calls", "dispatches", "problems"}
 results::Json to_json(const Audit& audit);

@@ -15,7 +15,8 @@ struct Entered : at::ObserverContext {};
 
 struct Callbacks {
   static std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) {
-    if (current == nullptr) return nullptr;
+    // Autograd's nodes are recorded, too, but are no operators: those that they call are.
+    if (current == nullptr || !function.operator_schema()) return nullptr;
     current->enter(function);
     return std::make_unique<Entered>();
   }

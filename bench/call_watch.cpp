@@ -72,9 +72,12 @@ bool is_given_a_generator(const at::RecordFunction& function) {
   });
 }
 
-// Autocast is the trial's own affair within the body, and has fields of its own.
-backends::Fields without_autocast(backends::Fields fields) {
-  std::erase_if(fields, [](const auto& field) { return field.first.starts_with("autocast_"); });
+// Autocast is the trial's own affair within the body, and has fields of its own. So is grad mode in training:
+// it is compared operator by operator, as the evidence has it.
+backends::Fields without_own(backends::Fields fields, bool trains) {
+  std::erase_if(fields, [&](const auto& field) {
+    return field.first.starts_with("autocast_") || (trains && field.first == "grad_mode");
+  });
   return fields;
 }
 
@@ -84,7 +87,7 @@ CallWatch::CallWatch(const Body& body, const backends::Fields& settings)
     : CallObserver(/*inputs=*/true), body_(body), settings_(settings), allocations_(*this) {}
 
 void CallWatch::allocated(void*, std::int64_t bytes) {
-  if (!open_.empty()) return;
+  if (!open_.empty() || !body_.in_case()) return;
   ++seen_.stray_allocations;
   seen_.stray_bytes += bytes;
 }
@@ -92,14 +95,16 @@ void CallWatch::allocated(void*, std::int64_t bytes) {
 void CallWatch::enter(const at::RecordFunction& function) {
   const std::string name = function.name();
   ++seen_.dispatches;
-  if (holds(kReads, name)) seen_.reads.insert(name);
-  if (crosses_devices(function)) seen_.reads.insert(name + " between devices");
+  if (holds(kReads, name)) ++seen_.reads[name];
+  if (crosses_devices(function)) ++seen_.reads[name + " between devices"];
   if (is_given_a_generator(function)) seen_.draws.insert(name);
   if (open_.empty()) {
     ++seen_.calls;
     look_around(name);
-    if (holds(kCopies, name) || is_factory(name) || name.ends_with("_like")) seen_.makes.insert(name);
-  } else if (holds(kCopies, name) && holds(kMaybeCopies, open_.front()) && !precision::detail::in_island()) {
+    const bool makes = holds(kCopies, name) || is_factory(name) || name.ends_with("_like");
+    if (makes && body_.in_case()) seen_.makes.insert(name);
+  } else if (body_.in_case() && holds(kCopies, name) && holds(kMaybeCopies, open_.front()) &&
+             !precision::detail::in_island()) {
     seen_.makes.insert(open_.front());
   }
   open_.push_back(name);
@@ -107,20 +112,26 @@ void CallWatch::enter(const at::RecordFunction& function) {
 
 void CallWatch::look_around(const std::string& name) {
   const auto note = [&](const std::string& what) { seen_.states.emplace(what, name); };
-  if (c10::GradMode::is_enabled()) note("grad mode is on");
+  if (c10::GradMode::is_enabled() && !body_.with_gradients()) note("grad mode is on");
+  if (!c10::GradMode::is_enabled() && body_.with_gradients() && body_.in_case()) note("grad mode is off");
   if (c10::InferenceMode::is_enabled()) note("inference mode is on");
   if (autocast_is_strange()) note("autocast is not as the precision asks");
-  for (const auto& key : strange_keys()) note("the dispatcher " + key);
-  const auto now = without_autocast(backends::read_settings());
-  if (const auto setting = changed_setting(without_autocast(settings_), now); !setting.empty()) note(setting);
+  for (const auto& key : strange_keys()) {
+    // Autograd runs its nodes without names of dimensions.
+    if (body_.in_case() || key != "excludes Named") note("the dispatcher " + key);
+  }
+  const bool trains = body_.with_gradients();
+  const auto now = without_own(backends::read_settings(), trains);
+  if (const auto setting = changed_setting(without_own(settings_, trains), now); !setting.empty())
+    note(setting);
 }
 
 // On for the trial's device and in its type, or off (as within an FP32 island), and nowhere else.
 bool CallWatch::autocast_is_strange() const {
   for (const auto device : {c10::kCPU, c10::kCUDA}) {
     if (!at::autocast::is_autocast_enabled(device)) continue;
-    const bool asked = device == body_.device && body_.precision->mode == precision::Mode::kAutocast;
-    if (!asked || at::autocast::get_autocast_dtype(device) != body_.precision->type) return true;
+    const bool asked = device == body_.device() && body_.precision().mode == precision::Mode::kAutocast;
+    if (!asked || at::autocast::get_autocast_dtype(device) != body_.precision().type) return true;
   }
   return false;
 }

@@ -18,12 +18,13 @@ namespace ampgate::bench {
 struct Sightings {
   std::int64_t calls = 0;       // operators that the body called itself
   std::int64_t dispatches = 0;  // with those that operators called
-  std::set<std::string> reads;  // operators that hand a value to the host, wherever they were called
-  std::set<std::string> makes;  // operators by which the body fills or copies memory itself
+  // Operators that hand a value to the host, wherever they were called, and how often.
+  std::map<std::string, std::int64_t> reads;
+  std::set<std::string> makes;  // operators by which the case's own code fills or copies memory itself
   std::set<std::string> draws;  // operators that were given a generator
   std::map<std::string, std::string>
       states;                          // what was on or changed meanwhile -> operator that saw it first
-  std::int64_t stray_allocations = 0;  // while no operator ran
+  std::int64_t stray_allocations = 0;  // while no operator of the case's own code ran
   std::int64_t stray_bytes = 0;
 };
 

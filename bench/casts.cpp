@@ -40,13 +40,14 @@ class CastClock final : public CallObserver {
 
 }  // namespace
 
-Casts measure_casts(const Body& body, backends::Backend& backend) {
+Casts measure_casts(Body& body, backends::Backend& backend) {
   constexpr int kCalls = 21;
   constexpr std::chrono::milliseconds kLongest(500);
   Casts casts;
   const auto first = Clock::now();
   for (int i = 0; i < kCalls && (i < 3 || Clock::now() - first < kLongest); ++i) {
-    CastClock clock(body.device, backend);
+    body.prepare(1);
+    CastClock clock(body.device(), backend);
     const auto begin = Clock::now();
     run_calls(body, 1);
     backend.synchronize();

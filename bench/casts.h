@@ -18,7 +18,7 @@ struct Casts {
 // Several calls with an observer on, which lengthens short operators: the shares are no times. On a device
 // that works beside the host, the host waits at both ends of each cast. The caller holds the trial's numerics
 // scope. Throws what the body throws.
-Casts measure_casts(const Body& body, backends::Backend& backend);
+Casts measure_casts(Body& body, backends::Backend& backend);
 
 // {"count", "shares"}
 results::Json to_json(const Casts& casts);

@@ -9,7 +9,6 @@
 #include <stdexcept>
 
 #include "bench/schedule.h"
-#include "cases/execute.h"
 
 namespace ampgate::bench {
 namespace {
@@ -54,14 +53,12 @@ class Registered {
 
 }  // namespace
 
-cases::Outputs run_calls(const Body& body, std::int64_t calls) {
-  for (std::int64_t i = 1; i < calls; ++i) {
-    cases::execute(*body.definition, *body.state, *body.precision, body.device);
-  }
-  return cases::execute(*body.definition, *body.state, *body.precision, body.device);
+cases::Outputs run_calls(Body& body, std::int64_t calls) {
+  for (std::int64_t i = 1; i < calls; ++i) body.call();
+  return body.call();
 }
 
-TimedCalls time_calls(const Body& body, std::int64_t calls, backends::Timer& timer, cases::Outputs previous) {
+TimedCalls time_calls(Body& body, std::int64_t calls, backends::Timer& timer, cases::Outputs previous) {
   timer.start();
   previous.clear();
   cases::Outputs last = run_calls(body, calls);
@@ -74,7 +71,7 @@ TimedCalls time_calls(const Body& body, std::int64_t calls, backends::Timer& tim
   return {time_ns, std::move(last)};
 }
 
-Cell run_cell(const std::string& name, const Body& body, const CellPlan& plan, backends::Backend& backend,
+Cell run_cell(const std::string& name, Body& body, const CellPlan& plan, backends::Backend& backend,
               backends::Timer& timer) {
   Cell cell;
   std::exception_ptr failure;
@@ -82,7 +79,10 @@ Cell run_cell(const std::string& name, const Body& body, const CellPlan& plan, b
   const std::int64_t batch = plan.each_call ? 1 : plan.calls;
   const Registered registered(name, plan.calls, [&](benchmark::State& state) {
     try {
-      cases::Outputs previous = run_calls(body, lead_in_calls(plan.calls));
+      const std::int64_t lead_in = lead_in_calls(plan.calls);
+      body.prepare(lead_in + plan.calls);
+      cases::Outputs previous = run_calls(body, lead_in);
+      const auto updates = body.updates();
       while (state.KeepRunningBatch(batch)) {
         if (plan.flush != nullptr) {
           plan.flush->read();
@@ -96,6 +96,7 @@ Cell run_cell(const std::string& name, const Body& body, const CellPlan& plan, b
         previous = std::move(timed.outputs);
       }
       cell.outputs = std::move(previous);
+      if (updates) cell.applied = *body.updates() - *updates;
     } catch (...) {
       failure = std::current_exception();
       state.SkipWithError("the body threw");

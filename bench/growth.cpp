@@ -42,13 +42,14 @@ std::int64_t malloc_bytes() {
 }
 
 // As many calls as fit in a stretch.
-std::int64_t stretch_calls(const Body& body, backends::Backend& backend) {
+std::int64_t stretch_calls(Body& body, backends::Backend& backend) {
+  body.prepare(1);
   const auto begin = std::chrono::steady_clock::now();
   run_calls(body, 1);
   backend.synchronize();
   const auto call = std::max<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin,
                                                        std::chrono::nanoseconds(1));
-  return std::clamp<std::int64_t>(kStretchTime / call, 1, kMostCalls);
+  return std::clamp<std::int64_t>(kStretchTime / call, 1, std::min(kMostCalls, body.most_calls()));
 }
 
 }  // namespace
@@ -61,13 +62,16 @@ std::int64_t resident_bytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
-Growth measure_growth(const Body& body, backends::Backend& backend) {
-  const std::int64_t calls = stretch_calls(body, backend);
+Growth measure_growth(Body& body, backends::Backend& backend) {
   const auto meter = backend.memory_meter();
+  meter->begin();  // it must know the blocks that the first metered calls give back
+  const std::int64_t calls = stretch_calls(body, backend);
+  meter->end();
   Level allocator;
   Level in_use;
   Level resident;
   for (std::size_t i = 0; i < kStretches; ++i) {
+    body.prepare(calls);
     const std::int64_t in_use_before = malloc_bytes();
     const std::int64_t resident_before = resident_bytes();
     meter->begin();

@@ -28,7 +28,7 @@ struct Growth {
 std::int64_t resident_bytes();
 
 // Several stretches of as many calls each, as many as fit in a part of a second. The body is warm.
-Growth measure_growth(const Body& body, backends::Backend& backend);
+Growth measure_growth(Body& body, backends::Backend& backend);
 
 // {"calls", "allocator_bytes", "malloc_bytes", "resident_bytes"}
 results::Json to_json(const Growth& growth);

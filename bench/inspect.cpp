@@ -25,11 +25,11 @@ class Inspection {
 
   void run() {
     for (const auto& group : plan_.groups) {
-      visit(group, [&](Subject& subject, const Body& body) { look_at_memory(subject, body); });
+      visit(group, [&](const Common&, Subject& subject) { look_at_memory(subject); });
     }
     for (const auto& group : plan_.groups) {
       baseline_refusal_.clear();
-      visit(group, [&](Subject& subject, const Body& body) { finish_audited(group, subject, body); });
+      visit(group, [&](const Common& common, Subject& subject) { finish_audited(common, subject); });
     }
   }
 
@@ -46,20 +46,22 @@ class Inspection {
       finish(*away.trial, away.verdict, joined(reasons));
     }
     for (auto& subject : admission.subjects) {
-      if (finished_.contains(subject.trial->id)) continue;
-      events_.write("trial_started", {{"id", subject.trial->id}});
+      const Trial& trial = subject->trial();
+      if (finished_.contains(trial.id)) continue;
+      events_.write("trial_started", {{"id", trial.id}});
       try {
-        const TrialScope scope(*subject.trial);
-        work(subject, admission.body(subject, backend_));
+        const TrialScope scope(trial);
+        work(*admission.common, *subject);
       } catch (const std::exception& error) {
-        finish(*subject.trial, MeasurementVerdict::kCrashed, error_text(error));
+        finish(trial, MeasurementVerdict::kCrashed, error_text(error));
       }
     }
   }
 
   // These are the first calls in this process, and some bodies change something only then.
-  void look_at_memory(const Subject& subject, const Body& body) {
-    FirstLook& look = first_looks_[subject.trial->id];
+  void look_at_memory(Subject& subject) {
+    Body& body = subject.body();
+    FirstLook& look = first_looks_[subject.trial().id];
     const Surroundings before = read_surroundings(body);
     look.memory = measure_memory(body, backend_);
     for (const auto& change : changes(before, read_surroundings(body)))
@@ -67,23 +69,24 @@ class Inspection {
     if (!look.memory.problem.empty()) look.problems.push_back(look.memory.problem);
   }
 
-  void finish_audited(const Group& group, Subject& subject, const Body& body) {
-    const cases::Case& definition = *body.definition;
-    const cases::Facts facts = definition.facts(definition.shape(group.sizes));
-    const FirstLook& look = first_looks_.at(subject.trial->id);
-    Audit audited = audit(body, facts, subject.trial->evidence, backend_);
+  void finish_audited(const Common& common, Subject& subject) {
+    const cases::Case& definition = common.definition;
+    const Trial& trial = subject.trial();
+    Body& body = subject.body();
+    const FirstLook& look = first_looks_.at(trial.id);
+    Audit audited = audit(body, definition.facts(common.shape), trial.evidence, backend_);
     audited.problems.insert(audited.problems.end(), look.problems.begin(), look.problems.end());
     Json fields{{"memory", to_json(look.memory, definition.model)}, {"audit", to_json(audited)}};
-    if (body.precision->mode == precision::Mode::kAutocast)
+    if (body.precision().mode == precision::Mode::kAutocast)
       fields["casts"] = to_json(measure_casts(body, backend_));
 
     std::vector<std::string> reasons = audited.problems;
     if (!baseline_refusal_.empty()) reasons.insert(reasons.begin(), baseline_refusal_);
     const std::string reason = joined(reasons);
-    if (body.precision->name == precision::baseline().name && !reason.empty())
-      baseline_refusal_ = "nothing stands beside its baseline " + subject.trial->id + ", which was refused";
-    finish(*subject.trial, reason.empty() ? MeasurementVerdict::kMeasured : MeasurementVerdict::kRefused,
-           reason, fields);
+    if (body.precision().name == precision::baseline().name && !reason.empty())
+      baseline_refusal_ = "nothing stands beside its baseline " + trial.id + ", which was refused";
+    finish(trial, reason.empty() ? MeasurementVerdict::kMeasured : MeasurementVerdict::kRefused, reason,
+           fields);
   }
 
   static std::string joined(const std::vector<std::string>& reasons) {

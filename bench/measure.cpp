@@ -11,8 +11,6 @@
 #include "bench/cell.h"
 #include "bench/conditions.h"
 #include "bench/error_text.h"
-#include "bench/output_check.h"
-#include "bench/output_watch.h"
 #include "bench/overhead.h"
 #include "bench/schedule.h"
 #include "bench/surroundings.h"
@@ -59,10 +57,7 @@ class GroupRun {
     admission_ = admit(plan_, group, backend_);
     for (const auto& away : admission_.turned_away) finish(away.trial->id, away.verdict, away.reason);
     runs_.clear();
-    for (auto& subject : admission_.subjects) {
-      runs_.push_back({&subject, admission_.body(subject, backend_),
-                       OutputWatch(*admission_.definition, subject.trial->evidence)});
-    }
+    for (auto& subject : admission_.subjects) runs_.push_back({subject.get()});
 
     for (auto& trial : runs_) guarded(trial, [&] { choose_length(trial); });
     const std::string key = group_key(group);
@@ -83,12 +78,11 @@ class GroupRun {
  private:
   struct TrialRun {
     Subject* subject;
-    Body body;
-    OutputWatch watch;
     std::int64_t calls = 0;
     bool alive = true;
     Json sustained{};  // what a sustained run adds to the answer
-    const std::string& id() const { return subject->trial->id; }
+    const std::string& id() const { return subject->trial().id; }
+    Body& body() const { return subject->body(); }
   };
 
   static std::string group_key(const Group& group) {
@@ -103,7 +97,7 @@ class GroupRun {
     if (!trial.alive) return;
     events_.write("trial_started", {{"id", trial.id()}});
     try {
-      const TrialScope scope(*trial.subject->trial);
+      const TrialScope scope(trial.subject->trial());
       work();
     } catch (const std::exception& error) {
       trial.alive = false;
@@ -112,27 +106,28 @@ class GroupRun {
   }
 
   void choose_length(TrialRun& trial) {
-    {
-      const auto outputs = run_calls(trial.body, 1);  // primitives, workspaces, pages
-      backend_.synchronize();
-      if (!is_right(trial, trial.watch.begin(outputs))) return;
-    }
-    trial.calls = choose_calls(plan_.schedule.cell_time_ns, totals_.clock_ns, [&](std::int64_t calls) {
-      return time_calls(trial.body, calls, timer_, {}).time_ns;
-    });
-    trial.calls = std::min(trial.calls, most_calls());
+    if (!is_right(trial, trial.subject->begin())) return;
+    trial.calls = choose_calls(
+        plan_.schedule.cell_time_ns, totals_.clock_ns,
+        [&](std::int64_t calls) {
+          trial.body().prepare(calls);
+          return time_calls(trial.body(), calls, timer_, {}).time_ns;
+        },
+        trial.body().most_calls());
+    trial.calls = std::min(trial.calls, most_calls(trial));
   }
 
-  std::int64_t most_calls() const {
-    if (plan_.schedule.mode == Mode::kLatency) return kMostLatencyCalls;
-    return plan_.schedule.mode == Mode::kCold ? kMostColdCalls : kMaximumCalls;
+  std::int64_t most_calls(const TrialRun& trial) const {
+    const std::int64_t most = trial.body().most_calls();
+    if (plan_.schedule.mode == Mode::kLatency) return std::min(most, kMostLatencyCalls);
+    return plan_.schedule.mode == Mode::kCold ? std::min(most, kMostColdCalls) : most;
   }
 
   // A warm-up that was disturbed took calls for slower than they are: the next cell gets more of them.
   void lengthen(TrialRun& trial, const Cell& cell) const {
     if (kMuchShorter * cell.time_ns >= plan_.schedule.cell_time_ns || cell.time_ns < 1) return;
     const std::int64_t factor = std::min(plan_.schedule.cell_time_ns / cell.time_ns, kMostLengthened);
-    trial.calls = std::min(factor * trial.calls, most_calls());
+    trial.calls = std::min(factor * trial.calls, most_calls(trial));
   }
 
   // Disturbed blocks are measured again, at most as many as were asked for; the record keeps both.
@@ -192,7 +187,7 @@ class GroupRun {
     std::this_thread::sleep_for(kReadersTurn);
     watch_.begin();
     const auto begin = Clock::now();
-    const Cell cell = run_cell(trial.id(), trial.body, plan, backend_, timer_);
+    const Cell cell = run_cell(trial.id(), trial.body(), plan, backend_, timer_);
     std::string disturbance = watch_.end((Clock::now() - begin).count());
     totals_.timed_ns += cell.time_ns;
     lengthen(trial, cell);
@@ -203,49 +198,37 @@ class GroupRun {
                 {"calls", cell.calls},
                 {"time_ns", cell.time_ns},
                 {"page_faults", cell.page_faults}};
+    if (cell.applied) sample["applied"] = *cell.applied;
     if (!disturbance.empty()) sample["disturbed"] = disturbance;
     if (!cell.call_times_ns.empty()) sample["call_times_ns"] = cell.call_times_ns;
     if (mode == Mode::kSustained) sample["device"] = watch_.device();
     events_.write("sample", sample);
-    is_right(trial, trial.watch.look(cell, last));
+    is_right(trial, trial.subject->look(cell, last));
     return disturbance;
   }
 
   void check(TrialRun& trial) {
-    const Body& body = trial.body;
-    const auto batches = check_batches(plan_.schedule.order_seed, trial.id(), plan_.process, trial.calls);
-    for (const std::int64_t calls : batches) {
-      if (!is_right(trial, trial.watch.look(run_calls(body, calls)))) return;
+    Subject& subject = *trial.subject;
+    if (!is_right(trial, subject.check({plan_.schedule.order_seed, plan_.process, trial.calls}))) return;
+    if (auto reason = unlike_validation(subject.body(), subject.trial().evidence, plan_.schedule.mode);
+        !reason.empty()) {
+      return finish(trial.id(), MeasurementVerdict::kRefused, "after the timed calls, " + reason);
     }
-    if (const auto name = changed_tensor(trial.subject->state, trial.subject->digests); !name.empty()) {
-      finish(trial.id(), MeasurementVerdict::kOutputChanged, written_text(name), answer_fields(trial));
-    } else if (auto reason = unlike_validation(body, trial.subject->trial->evidence, plan_.schedule.mode);
-               !reason.empty()) {
-      finish(trial.id(), MeasurementVerdict::kRefused, "after the timed calls, " + reason);
-    } else {
-      Json fields = answer_fields(trial);
-      fields["overhead"] = to_json(measure_overhead(body, trial.calls, timer_));
-      finish(trial.id(), MeasurementVerdict::kMeasured, "", fields);
-    }
+    Json fields = answer_fields(trial);
+    fields["overhead"] = to_json(measure_overhead(subject.body(), trial.calls, timer_));
+    finish(trial.id(), MeasurementVerdict::kMeasured, "", fields);
   }
 
   // Where something is wrong, it is the trial's answer.
   bool is_right(TrialRun& trial, const std::string& problem) {
     if (problem.empty()) return true;
     trial.alive = false;
-    const auto written = changed_tensor(trial.subject->state, trial.subject->digests);
-    finish(trial.id(), MeasurementVerdict::kOutputChanged,
-           written.empty() ? problem : written_text(written) + ": " + problem, answer_fields(trial));
+    finish(trial.id(), MeasurementVerdict::kOutputChanged, problem, answer_fields(trial));
     return false;
   }
 
-  static std::string written_text(const std::string& tensor) {
-    return "tensor '" + tensor + "' was written by the timed calls";
-  }
-
   static Json answer_fields(const TrialRun& trial) {
-    Json fields{{"output_check", to_string(check_method(trial.subject->trial->evidence))},
-                {"cells_checked", trial.watch.cells()}};
+    Json fields = trial.subject->answer();
     if (trial.calls > 0) fields["calls_per_cell"] = trial.calls;
     if (!trial.sustained.is_null()) fields.update(trial.sustained);
     return fields;

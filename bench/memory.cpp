@@ -2,7 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <numeric>
+#include <functional>
 #include <set>
 
 #include "bench/peak.h"
@@ -12,31 +12,22 @@ namespace {
 
 using results::Json;
 
-constexpr int kWarmUpCalls = 2;
-
-backends::MemoryUse metered(const Body& body, int calls, backends::Backend& backend,
-                            backends::MemoryMeter& meter) {
+backends::MemoryUse metered(backends::Backend& backend, backends::MemoryMeter& meter,
+                            const std::function<void()>& work) {
   meter.begin();
-  run_calls(body, calls);
+  work();
   backend.synchronize();
   return meter.end();
 }
 
-std::int64_t bytes_of(const cases::State& state, cases::Role role) {
-  std::int64_t bytes = 0;
-  for (const auto& entry : state.tensors) {
-    if (entry.role == role) bytes += static_cast<std::int64_t>(entry.tensor.nbytes());
-  }
-  return bytes;
-}
-
-// Outputs that share memory count once, and not at all where it is the trial's own.
-std::int64_t least_bytes(const cases::Outputs& outputs, const cases::State& state) {
+// What shares memory counts once, and not at all where it is the trial's own.
+std::int64_t least_bytes(const cases::Outputs& left, const Body& body) {
   std::set<const void*> seen;
-  for (const auto& entry : state.tensors) seen.insert(entry.tensor.storage().data());
   std::int64_t bytes = 0;
-  for (const auto& output : outputs) {
-    if (seen.insert(output.storage().data()).second) bytes += static_cast<std::int64_t>(output.nbytes());
+  for (const auto& tensor : left) {
+    const void* storage = tensor.storage().data();
+    if (!body.owns(storage) && seen.insert(storage).second)
+      bytes += static_cast<std::int64_t>(tensor.nbytes());
   }
   return bytes;
 }
@@ -61,19 +52,21 @@ std::string problem_of(const Growth& growth) {
 
 }  // namespace
 
-Memory measure_memory(const Body& body, backends::Backend& backend) {
+Memory measure_memory(Body& body, backends::Backend& backend) {
   const auto meter = backend.memory_meter();
   Memory memory;
   const std::int64_t resident_before = resident_bytes();
-  memory.retained_bytes = metered(body, kWarmUpCalls, backend, *meter).retained_bytes;
+  memory.retained_bytes = metered(backend, *meter, [&] { body.warm_up(); }).retained_bytes;
   memory.resident_growth_bytes = resident_bytes() - resident_before;
 
-  const auto use = metered(body, 1, backend, *meter);
+  body.prepare(1);
+  body.release();
+  const auto use = metered(backend, *meter, [&] { run_calls(body, 1); });
   memory.peak_bytes = use.peak_bytes;
   memory.allocations = use.allocations;
-  memory.input_bytes = bytes_of(*body.state, cases::Role::kInput);
-  memory.weight_bytes = bytes_of(*body.state, cases::Role::kWeight);
-  memory.output_bytes = least_bytes(run_calls(body, 1), *body.state);
+  memory.own = body.holdings();
+  body.prepare(1);
+  memory.output_bytes = least_bytes(body.left_by_call(run_calls(body, 1)), body);
   memory.peak = peak_parts(body, backend);
   memory.growth = measure_growth(body, backend);
   memory.problem = problem_of(memory.growth);
@@ -81,21 +74,24 @@ Memory measure_memory(const Body& body, backends::Backend& backend) {
 }
 
 Json to_json(const Memory& memory, bool model) {
+  const bool trains = memory.own.optimizer.has_value();
   Json parts{{"bytes", memory.peak.bytes},
-             {"outputs", memory.peak.outputs},
+             {trains ? "gradients" : "outputs", memory.peak.outputs},
              {"casts", memory.peak.casts},
              {model ? "activations" : "intermediates", memory.peak.intermediates},
              {"workspaces", memory.peak.workspaces}};
-  return {{"peak_bytes", memory.peak_bytes},
-          {"allocations", memory.allocations},
-          {"retained_bytes", memory.retained_bytes},
-          {"resident_growth_bytes", memory.resident_growth_bytes},
-          {"least_bytes", memory.output_bytes},
-          {"input_bytes", memory.input_bytes},
-          {"weight_bytes", memory.weight_bytes},
-          {"peak_parts_bytes", std::move(parts)},
-          {"growth", to_json(memory.growth)},
-          {"absent", {{"optimizer_bytes", "inference has no optimizer"}}}};
+  Json json{
+      {"peak_bytes", memory.peak_bytes},         {"allocations", memory.allocations},
+      {"retained_bytes", memory.retained_bytes}, {"resident_growth_bytes", memory.resident_growth_bytes},
+      {"least_bytes", memory.output_bytes},      {"input_bytes", memory.own.inputs},
+      {"weight_bytes", memory.own.weights},      {"peak_parts_bytes", std::move(parts)},
+      {"growth", to_json(memory.growth)}};
+  if (trains) {
+    json["optimizer_bytes"] = *memory.own.optimizer;
+  } else {
+    json["absent"] = {{"optimizer_bytes", "inference has no optimizer"}};
+  }
+  return json;
 }
 
 }  // namespace ampgate::bench

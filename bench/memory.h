@@ -16,7 +16,7 @@ namespace ampgate::bench {
 // Of what the peak of one call consists, in bytes; the parts add up to `bytes`.
 struct PeakParts {
   std::int64_t bytes = 0;
-  std::int64_t outputs = 0;                          // what the call returns
+  std::int64_t outputs = 0;                          // what the call returns; of a training step: gradients
   std::int64_t casts = 0;                            // copies that autocast makes in its own type
   std::int64_t intermediates = 0;                    // results of operators that a later one takes
   std::map<std::string, std::int64_t> workspaces{};  // the rest, by the operator that asked for it
@@ -25,12 +25,11 @@ struct PeakParts {
 struct Memory {
   std::int64_t peak_bytes = 0;      // of one warm call, outputs alive
   std::int64_t allocations = 0;     // of one warm call
-  std::int64_t output_bytes = 0;    // the least that a call must allocate: outputs that are not its tensors
+  std::int64_t output_bytes = 0;    // the least that a call must allocate: what it leaves that was not there
   std::int64_t retained_bytes = 0;  // what warming up left: workspaces
   std::int64_t resident_growth_bytes =
-      0;  // of the process while warming up: includes what no allocator of LibTorch sees
-  std::int64_t input_bytes = 0;  // of the trial's own tensors
-  std::int64_t weight_bytes = 0;
+      0;                // of the process while warming up: includes what no allocator of LibTorch sees
+  Holdings own;         // the trial's own tensors
   PeakParts peak;       // as one watched call has it
   Growth growth;        // over many further calls
   std::string problem;  // in words: memory that every further call keeps
@@ -39,7 +38,7 @@ struct Memory {
 // The body must not have run before in this process, else retained_bytes and resident_growth_bytes miss its
 // first call. The caller holds the trial's numerics scope and an at::NoGradGuard. Throws what the body
 // throws.
-Memory measure_memory(const Body& body, backends::Backend& backend);
+Memory measure_memory(Body& body, backends::Backend& backend);
 
 // `model`: results of operators are named activations.
 results::Json to_json(const Memory& memory, bool model);

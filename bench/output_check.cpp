@@ -80,7 +80,7 @@ CheckMethod check_method(const Json& evidence) {
   return evidence.value("repeatable", false) ? CheckMethod::kDigest : CheckMethod::kBounds;
 }
 
-std::string missing_check(const cases::Case& definition, const Json& evidence) {
+std::string missing_outputs(const cases::Case& definition, const Json& evidence) {
   for (const auto& name : definition.outputs) {
     if (is_unchecked(evidence, name)) continue;
     if (check_method(evidence) == CheckMethod::kDigest) {

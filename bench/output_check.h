@@ -18,7 +18,7 @@ std::string_view to_string(CheckMethod method);
 CheckMethod check_method(const results::Json& evidence);
 
 // Empty when `evidence` has something to check every output of the case with; else what is missing.
-std::string missing_check(const cases::Case& definition, const results::Json& evidence);
+std::string missing_outputs(const cases::Case& definition, const results::Json& evidence);
 
 // Empty when the outputs are as `evidence` says; else the first difference: output, position, value and
 // limits, or both digests. A limit of NaN asks for NaN.

@@ -3,7 +3,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "bench/output_check.h"
 #include "bench/schedule.h"
@@ -21,19 +20,18 @@ std::string OutputWatch::begin(const cases::Outputs& outputs) {
 }
 
 std::string OutputWatch::look(const Cell& cell, bool must) {
-  constexpr std::int64_t kShare = 50;
-  if (!must && look_ns_ * kShare > cell.time_ns) return "";
+  if (!must && !budget_.allows(cell.time_ns)) return "";
   ++cells_;
   return look(cell.outputs);
 }
 
 std::string OutputWatch::look(const cases::Outputs& outputs) {
-  const auto begin = std::chrono::steady_clock::now();
-  std::string problem = changed_output(*definition_, outputs, *evidence_);
-  if (problem.empty() && !reference_.empty())
-    problem = strayed_output(*definition_, outputs, reference_, *evidence_);
-  look_ns_ = (std::chrono::steady_clock::now() - begin) / std::chrono::nanoseconds(1);
-  return problem;
+  return budget_.spend([&] {
+    std::string problem = changed_output(*definition_, outputs, *evidence_);
+    if (problem.empty() && !reference_.empty())
+      problem = strayed_output(*definition_, outputs, reference_, *evidence_);
+    return problem;
+  });
 }
 
 std::vector<std::int64_t> check_batches(std::uint64_t seed, std::string_view trial, int process,

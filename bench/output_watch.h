@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/cell.h"
+#include "bench/look_budget.h"
 #include "cases/case.h"
 #include "results/json.h"
 
@@ -22,9 +23,8 @@ class OutputWatch {
   // are compared with them. Empty, or what is wrong.
   std::string begin(const cases::Outputs& outputs);
 
-  // Checks the outputs of a cell's last call. Looking must not take the time of measuring: all cells are
-  // looked at while that costs less than a fiftieth of a cell, else only those for which `must` is set.
-  // Empty, or what is wrong.
+  // Checks the outputs of a cell's last call, where the budget allows it or `must` is set. Empty, or what is
+  // wrong.
   std::string look(const Cell& cell, bool must);
 
   // The same for outputs of an untimed call.
@@ -36,7 +36,7 @@ class OutputWatch {
   const cases::Case* definition_;
   const results::Json* evidence_;
   cases::Outputs reference_;
-  std::int64_t look_ns_ = 0;  // what the last look took
+  LookBudget budget_;
   std::int64_t cells_ = 0;
 };
 

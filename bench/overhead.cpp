@@ -1,8 +1,11 @@
 #include "bench/overhead.h"
 
+#include <ATen/ops/zeros.h>
+
 #include <algorithm>
 
 #include "bench/empty_operator.h"
+#include "bench/inference_body.h"
 
 namespace ampgate::bench {
 namespace {
@@ -11,21 +14,18 @@ constexpr int kSamples = 3;  // in each process
 constexpr std::int64_t kCalls = 64;
 
 // On the host, per call.
-double host_ns(const Body& body, std::int64_t calls, backends::Timer& timer) {
+double host_ns(Body& body, std::int64_t calls, backends::Timer& timer) {
   time_calls(body, calls, timer, {});
   return static_cast<double>(timer.host_ns()) / static_cast<double>(calls);
 }
 
-Body empty_body(const cases::Case& definition, const Body& like) {
-  return {&definition, like.state, like.precision, like.device};
-}
-
 }  // namespace
 
-Overhead measure_overhead(const Body& body, std::int64_t calls, backends::Timer& timer) {
+Overhead measure_overhead(Body& body, std::int64_t calls, backends::Timer& timer) {
   Overhead overhead;
-  const Body one = empty_body(empty_case(), body);
-  const Body many = empty_body(many_empty_case(), body);
+  cases::State anything{{{"x", at::zeros({1}, at::device(body.device()))}}};
+  InferenceBody one(empty_case(), anything, body.precision(), body.device());
+  InferenceBody many(many_empty_case(), anything, body.precision(), body.device());
   run_calls(one, kCalls);
   run_calls(many, kCalls);
   for (int i = 0; i < kSamples; ++i) {
@@ -34,8 +34,9 @@ Overhead measure_overhead(const Body& body, std::int64_t calls, backends::Timer&
     overhead.call_ns.push_back(call_ns);
     overhead.dispatch_ns.push_back(std::max(0.0, (many_ns - call_ns) / (kManyOperators - 1)));
   }
-  if (body.device == c10::kCPU) return overhead;
+  if (body.device() == c10::kCPU) return overhead;
   for (int i = 0; i < kSamples; ++i) {
+    body.prepare(calls);
     const double time_ns = static_cast<double>(time_calls(body, calls, timer, {}).time_ns);
     overhead.device_ns.push_back(time_ns / static_cast<double>(calls));
     overhead.host_ns.push_back(static_cast<double>(timer.host_ns()) / static_cast<double>(calls));

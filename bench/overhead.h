@@ -21,7 +21,7 @@ struct Overhead {
 };
 
 // `calls`: of a cell of the trial. The caller holds the trial's numerics scope and an at::NoGradGuard.
-Overhead measure_overhead(const Body& body, std::int64_t calls, backends::Timer& timer);
+Overhead measure_overhead(Body& body, std::int64_t calls, backends::Timer& timer);
 
 results::Json to_json(const Overhead& overhead);
 

@@ -27,10 +27,10 @@ class PeakWatch final : public CallObserver, public AllocationListener {
   explicit PeakWatch(c10::DeviceType device)
       : CallObserver(/*inputs=*/false), frames_(device), allocations_(*this) {}
 
-  // With the call's outputs still alive.
-  PeakParts parts(const cases::Outputs& outputs) const {
+  // With all that the call left still alive.
+  PeakParts parts(const cases::Outputs& left) const {
     std::set<const void*> returned;
-    for (const auto& output : outputs) returned.insert(output.storage().data());
+    for (const auto& output : left) returned.insert(output.storage().data());
     PeakParts parts;
     for (const std::size_t number : at_peak_) {
       const Block& block = blocks_[number];
@@ -90,11 +90,13 @@ class PeakWatch final : public CallObserver, public AllocationListener {
 
 }  // namespace
 
-PeakParts peak_parts(const Body& body, backends::Backend& backend) {
-  const PeakWatch watch(body.device);
+PeakParts peak_parts(Body& body, backends::Backend& backend) {
+  body.prepare(1);
+  body.release();
+  const PeakWatch watch(body.device());
   const auto outputs = run_calls(body, 1);
   backend.synchronize();
-  return watch.parts(outputs);
+  return watch.parts(body.left_by_call(outputs));
 }
 
 }  // namespace ampgate::bench

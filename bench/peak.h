@@ -8,6 +8,6 @@
 namespace ampgate::bench {
 
 // Watches one warm call. What LibTorch's worker threads allocate is not seen. Throws what the body throws.
-PeakParts peak_parts(const Body& body, backends::Backend& backend);
+PeakParts peak_parts(Body& body, backends::Backend& backend);
 
 }  // namespace ampgate::bench

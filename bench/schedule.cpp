@@ -57,7 +57,7 @@ std::vector<std::size_t> block_order(std::uint64_t seed, std::string_view group,
 }
 
 std::int64_t choose_calls(std::int64_t cell_time_ns, std::int64_t clock_ns,
-                          const std::function<std::int64_t(std::int64_t)>& time_calls) {
+                          const std::function<std::int64_t(std::int64_t)>& time_calls, std::int64_t most) {
   const std::int64_t least = kClockShare * clock_ns;
   const std::int64_t goal = std::max(cell_time_ns, least);
   std::int64_t spent = 0;
@@ -70,13 +70,11 @@ std::int64_t choose_calls(std::int64_t cell_time_ns, std::int64_t clock_ns,
   std::int64_t calls = 1;
   double per_call = per_call_of(calls);
   const double enough = static_cast<double>(goal) / kExtrapolation;
-  const auto is_short = [&] {
-    return per_call * static_cast<double>(calls) < enough && calls < kMaximumCalls;
-  };
+  const auto is_short = [&] { return per_call * static_cast<double>(calls) < enough && calls < most; };
   do {
     while (is_short()) {
       const auto wanted = static_cast<std::int64_t>(std::ceil(1.1 * enough / per_call));
-      calls = std::min(std::clamp(wanted, 2 * calls, kGrowth * calls), kMaximumCalls);
+      calls = std::min(std::clamp(wanted, 2 * calls, kGrowth * calls), most);
       per_call = per_call_of(calls);
     }
     // One of them may show that what seemed long was a disturbance: then it goes on.
@@ -86,7 +84,7 @@ std::int64_t choose_calls(std::int64_t cell_time_ns, std::int64_t clock_ns,
 
   const auto for_time = std::llround(static_cast<double>(cell_time_ns) / per_call);
   const auto for_clock = std::llround(std::ceil(static_cast<double>(least) / per_call));
-  return std::clamp<std::int64_t>(std::max(for_time, for_clock), 1, kMaximumCalls);
+  return std::clamp<std::int64_t>(std::max(for_time, for_clock), 1, most);
 }
 
 std::int64_t lead_in_calls(std::int64_t calls) { return std::max<std::int64_t>(1, calls / kLeadInShare); }

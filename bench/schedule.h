@@ -20,10 +20,11 @@ inline constexpr std::int64_t kMaximumCalls = 1'000'000;
 
 // Calls that make a cell last about `cell_time_ns`: at least 1, and enough that reading the clock
 // (`clock_ns`) is at most 0.1 % of it. `time_calls(n)` runs n calls and returns their time; it is asked for
-// growing n until the time is long enough to extrapolate from, then again for the shortest of a few: one
-// disturbed try must not make the cells of one precision shorter than those of another.
+// growing n, up to `most`, until the time is long enough to extrapolate from, then again for the shortest of
+// a few: one disturbed try must not make the cells of one precision shorter than those of another.
 std::int64_t choose_calls(std::int64_t cell_time_ns, std::int64_t clock_ns,
-                          const std::function<std::int64_t(std::int64_t)>& time_calls);
+                          const std::function<std::int64_t(std::int64_t)>& time_calls,
+                          std::int64_t most = kMaximumCalls);
 
 // Untimed calls before a cell: the trial that ran before has cooled the caches.
 std::int64_t lead_in_calls(std::int64_t calls);

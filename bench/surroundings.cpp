@@ -21,9 +21,9 @@ const std::string* value_of(const backends::Fields& fields, const std::string& n
 
 Surroundings read_surroundings(const Body& body) {
   return {.settings = backends::read_settings(),
-          .ambient = ambient_problems(body.device),
-          .generator = at::globalContext().defaultGenerator(body.device).get_state(),
-          .allocator = c10::GetAllocator(body.device)};
+          .ambient = ambient_problems(body.device()),
+          .generator = at::globalContext().defaultGenerator(body.device()).get_state(),
+          .allocator = c10::GetAllocator(body.device())};
 }
 
 std::string changed_setting(const backends::Fields& before, const backends::Fields& after) {
@@ -51,7 +51,7 @@ std::string other_than_validated(const results::Json& evidence, Mode mode) {
 }
 
 std::string unlike_validation(const Body& body, const results::Json& evidence, Mode mode) {
-  const auto problems = ambient_problems(body.device);
+  const auto problems = ambient_problems(body.device());
   return problems.empty() ? other_than_validated(evidence, mode) : problems.front();
 }
 

@@ -1,5 +1,7 @@
 #include "cases/operator_recorder.h"
 
+#include <c10/core/GradMode.h>
+
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -40,6 +42,7 @@ std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function
   if (!schema || returns_alias(*schema) || is_allocation(function.name())) return nullptr;
   Call call;
   call.record.name = function.name();
+  call.record.grad = c10::GradMode::is_enabled();
   for (const auto& input : function.inputs()) collect_types(input, call.record.inputs);
   for (const std::size_t outer : log.open) {
     if (log.calls[outer].record.name == call.record.name) log.calls[outer].superseded = true;
@@ -57,7 +60,7 @@ void on_end(const at::RecordFunction& function, at::ObserverContext* context) {
 }
 
 bool equal_types(const OperatorRecord& a, const OperatorRecord& b) {
-  return a.name == b.name && a.inputs == b.inputs && a.outputs == b.outputs;
+  return a.name == b.name && a.inputs == b.inputs && a.outputs == b.outputs && a.grad == b.grad;
 }
 
 bool is_conversion(const OperatorRecord& record) {
@@ -121,6 +124,7 @@ results::Json to_json(const std::vector<OperatorRecord>& operators, c10::ScalarT
                     {"inputs", names_of(record.inputs)},
                     {"outputs", names_of(record.outputs)},
                     {"count", record.count}});
+    if (record.grad) list.back()["grad"] = true;
     if (not_lowered(record, asked)) list.back()["not_lowered"] = true;
   }
   return list;

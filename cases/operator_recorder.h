@@ -16,7 +16,8 @@ struct OperatorRecord {
   std::string name;                     // "aten::mm"
   std::vector<c10::ScalarType> inputs;  // of its tensor arguments, in order
   std::vector<c10::ScalarType> outputs;
-  int count = 1;  // equal records that followed each other
+  bool grad = false;  // grad mode was on
+  int count = 1;      // equal records that followed each other
 };
 
 // Records this thread's operator calls, those of operators' own kernels included, but neither views nor

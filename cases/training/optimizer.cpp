@@ -65,6 +65,15 @@ void Optimizer::step_adamw(const at::Tensor& parameter, const at::Tensor& gradie
   parameter.addcdiv_(moments.first, denominator, -learning_rate_ / correction1);
 }
 
+std::int64_t Optimizer::moment_bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& [first, second, steps] : moments_) {
+    for (const auto* tensor : {&first, &second})
+      bytes += tensor->defined() ? static_cast<std::int64_t>(tensor->nbytes()) : 0;
+  }
+  return bytes;
+}
+
 std::map<std::string, at::Tensor> Optimizer::state() const {
   std::map<std::string, at::Tensor> state;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

@@ -34,6 +34,7 @@ class Optimizer : public precision::Optimizer {
   double learning_rate() const { return learning_rate_; }
   void set_learning_rate(double rate) { learning_rate_ = rate; }
   std::int64_t updates() const { return updates_; }
+  std::int64_t moment_bytes() const;
 
   // Copies of momentum and moments, and the steps that were made with them, by "<parameter>.<what>".
   std::map<std::string, at::Tensor> state() const;

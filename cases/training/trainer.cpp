@@ -127,11 +127,13 @@ void Trainer::cut_batch(std::int64_t iteration, int micro_batch, std::vector<at:
   }
 }
 
-void Trainer::load_batches(int steps) {
+void Trainer::load_batches(std::int64_t steps) {
+  const auto loaded = static_cast<std::int64_t>(batches_.size()) / training_.micro_batches;
+  if (batches_from_ <= iteration_ && iteration_ + steps <= batches_from_ + loaded) return;
   const at::NoGradGuard no_grad;
   batches_.clear();
   batches_from_ = iteration_;
-  for (int step = 0; step < steps; ++step) {
+  for (std::int64_t step = 0; step < steps; ++step) {
     for (int micro = 0; micro < training_.micro_batches; ++micro) {
       batches_.emplace_back();
       cut_batch(iteration_ + step, micro, batches_.back());
@@ -146,11 +148,11 @@ void Trainer::begin_step(StepObserver* observer) {
   unscaled_.assign(optimizers_.size(), false);
   backwards_ = 0;
   updated_ = false;
+  in_forward_ = false;
 }
 
 void Trainer::run_step(StepObserver* observer) {
-  const auto loaded = static_cast<std::int64_t>(batches_.size()) / training_.micro_batches;
-  if (iteration_ < batches_from_ || iteration_ >= batches_from_ + loaded) load_batches(1);
+  load_batches(1);
   const at::AutoGradMode grad(true);
   begin_step(observer);
   std::vector<std::int64_t> updates;
@@ -207,6 +209,14 @@ const State& Trainer::next_batch() {
   return state_;
 }
 
+std::vector<at::Tensor> Trainer::weights() const {
+  std::vector<at::Tensor> weights;
+  for (const auto& entry : state_.tensors) {
+    if (entry.role == Role::kWeight) weights.push_back(entry.tensor);
+  }
+  return weights;
+}
+
 void Trainer::place_rows(int micro_batch) {
   const auto at =
       static_cast<std::size_t>((iteration_ - batches_from_) * training_.micro_batches + micro_batch);
@@ -217,12 +227,14 @@ void Trainer::place_rows(int micro_batch) {
 at::Tensor Trainer::forward(int micro_batch) {
   place_rows(micro_batch);
   at::Tensor loss;
+  in_forward_ = true;
   if (precision_.mode == precision::Mode::kAutocast) {
     const precision::AutocastScope scope(whole_[row_tensors_.front()].device().type(), precision_.type);
     loss = training_.loss(state_);
   } else {
     loss = training_.loss(state_);
   }
+  in_forward_ = false;
   if (observer_ != nullptr) observer_->loss(loss);
   return training_.micro_batches == 1 ? loss : loss / training_.micro_batches;
 }
@@ -402,7 +414,6 @@ void Trainer::restore(const Checkpoint& checkpoint, OtherPrecision other) {
   for (std::size_t i = 0; i < applied_.size(); ++i)
     applied_[i] = state.at("schedules").at(i).at("applied").get<std::int64_t>();
   iteration_ = state.at("iteration").get<std::int64_t>();
-  batches_.clear();
   if (with_scaler_ && same_precision && state.contains("scaler"))
     scaler_.load_state_dict(scaler_state(state.at("scaler")));
 }

@@ -80,8 +80,8 @@ class Trainer {
   // zero_grad, and the unscaled gradients of the next effective batch; nothing is updated.
   void compute_gradients();
 
-  // Draws and cuts the batches of so many steps ahead, so that no timed step does.
-  void load_batches(int steps);
+  // Draws and cuts the batches of so many steps ahead, so that no timed step does; what is there is kept.
+  void load_batches(std::int64_t steps);
 
   // The model on the held-out rows, as trained, in the trial's precision.
   Outputs evaluate();
@@ -97,10 +97,15 @@ class Trainer {
   const std::vector<std::unique_ptr<Optimizer>>& optimizers() const { return optimizers_; }
   const Training& training() const { return training_; }
   const precision::GradScaler& scaler() const { return scaler_; }
+  bool scales_gradients() const { return with_scaler_; }
+  // Is the loss being computed? Everything else in a step is autograd's, the optimizers' or the scaler's
+  // work.
+  bool in_forward() const { return in_forward_; }
   double scale() const { return with_scaler_ ? scaler_.get_scale() : 1.0; }
   std::int64_t growth_tracker() const { return with_scaler_ ? scaler_.get_growth_tracker() : 0; }
   const std::vector<bool>& stepped() const { return stepped_; }  // of the last step, by optimizer
   const State& state() const { return state_; }
+  std::vector<at::Tensor> weights() const;  // in the order of the state
   // What the next step begins with: its first micro-batch, and the weights.
   const State& next_batch();
 
@@ -131,6 +136,7 @@ class Trainer {
   std::vector<bool> unscaled_;
   int backwards_ = 0;
   bool updated_ = false;
+  bool in_forward_ = false;
   std::int64_t iteration_ = 0;
   std::int64_t batches_from_ = 0;
   std::vector<std::vector<at::Tensor>> batches_;  // loaded ahead, by micro-batch

@@ -269,7 +269,7 @@ TEST_F(AuditTest, SettingsOtherThanTheEvidenceSays) {
   auto& trial = plan.groups[0].trials[0];
   const auto shape = testing::fake_case().shape({1000});
   cases::State state{{{"x", at::ones({1000})}}};
-  const Body body{&testing::fake_case(), &state, trial.precision, c10::kCPU};
+  InferenceBody body(testing::fake_case(), state, *trial.precision, c10::kCPU);
   trial.evidence["settings"]["threads"] = "64";
   const auto found = audit(body, {}, trial.evidence, *backend_);
   ASSERT_FALSE(found.problems.empty());

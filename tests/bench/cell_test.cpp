@@ -35,7 +35,7 @@ class CellTest : public ::testing::Test {
   void SetUp() override { behaviour() = {}; }
   void TearDown() override { behaviour() = {}; }
   cases::State state_{{{"x", at::ones({64})}}};
-  Body body_{&testing::fake_case(), &state_, &precision::baseline(), c10::kCPU};
+  InferenceBody body_{testing::fake_case(), state_, precision::baseline(), c10::kCPU};
   at::NoGradGuard no_grad_;
   std::unique_ptr<backends::Backend> backend_ = backends::open("cpu");
 };

@@ -68,7 +68,7 @@ Json evidence_of(const Plan& plan, const cases::Shape& shape, const cases::State
       observe_trial(observe_group(plan, backend, fake_case(), shape, original, state_digests(original)),
                     precision, Mode::kWarm);
   auto prepared = cases::prepare(original, precision, backend.device());
-  const Body body{&fake_case(), &prepared, &precision, backend.device().type()};
+  InferenceBody body(fake_case(), prepared, precision, backend.device().type());
   const auto numerics = numerics_scope(precision);
   evidence["operators"] = cases::to_json(audit(body, {}, evidence, backend).operators);
   evidence["repeatable"] = true;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "bench/inference_body.h"
 #include "bench/plan.h"
 #include "cases/case.h"
 #include "results/json.h"

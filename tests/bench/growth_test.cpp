@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "bench/inference_body.h"
+
 namespace ampgate::bench {
 namespace {
 
@@ -38,7 +40,7 @@ Growth growth_of_slow_body(std::size_t kept, int keeping) {
   definition.run = SlowBody::run;
   definition.outputs = {"out"};
   cases::State state{{{"x", at::ones({64})}}};
-  const Body body{&definition, &state, &precision::baseline(), c10::kCPU};
+  InferenceBody body(definition, state, precision::baseline(), c10::kCPU);
   return measure_growth(body, *backend);
 }
 

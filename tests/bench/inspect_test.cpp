@@ -35,7 +35,7 @@ TEST_F(InspectTest, MemoryOfAMatrixProductIsItsOutput) {
   const auto& definition = cases::registry().at("matmul");
   const auto shape = definition.shape({512, 512, 512});
   auto original = definition.setup(shape, cases::Fill(1, "matmul", shape.name));
-  const Body body{&definition, &original, &precision::baseline(), c10::kCPU};
+  InferenceBody body(definition, original, precision::baseline(), c10::kCPU);
   const Memory memory = measure_memory(body, *backend_);
   EXPECT_EQ(memory.peak_bytes, 512 * 512 * 4);
   EXPECT_EQ(memory.allocations, 1);

@@ -30,12 +30,15 @@ class MemoryTest : public ::testing::Test {
     behaviour().fault = Fault::kAct;
     behaviour().act = std::move(act);
     cases::State state{{{"x", at::ones({1000})}}};
-    return measure_memory({&testing::fake_case(), &state, &precision::baseline(), c10::kCPU}, *backend_);
+    InferenceBody body(testing::fake_case(), state, precision::baseline(), c10::kCPU);
+    return measure_memory(body, *backend_);
   }
   // A registered case in a precision: its body, and what it owns.
   struct Prepared {
     cases::State state;
-    Body body;
+    InferenceBody body;
+    Prepared(const cases::Case& definition, cases::State prepared, const precision::Precision& precision)
+        : state(std::move(prepared)), body(definition, state, precision, c10::kCPU) {}
   };
   std::unique_ptr<Prepared> prepared(const char* name, const std::vector<std::int64_t>& sizes,
                                      const char* precision) {
@@ -43,10 +46,7 @@ class MemoryTest : public ::testing::Test {
     const auto shape = definition.shape(sizes);
     const auto original = definition.setup(shape, cases::Fill(1, name, shape.name));
     const auto& found = precision::find(precision);
-    auto result = std::make_unique<Prepared>();
-    result->state = cases::prepare(original, found, c10::kCPU);
-    result->body = {&definition, &result->state, &found, c10::kCPU};
-    return result;
+    return std::make_unique<Prepared>(definition, cases::prepare(original, found, c10::kCPU), found);
   }
 
   at::NoGradGuard no_grad_;
@@ -58,8 +58,8 @@ TEST_F(MemoryTest, AnHonestBodyKeepsNothing) {
   EXPECT_EQ(memory.problem, "");
   EXPECT_EQ(memory.peak_bytes, 4000);
   EXPECT_EQ(memory.output_bytes, 4000);
-  EXPECT_EQ(memory.input_bytes, 4000);
-  EXPECT_EQ(memory.weight_bytes, 0);
+  EXPECT_EQ(memory.own.inputs, 4000);
+  EXPECT_EQ(memory.own.weights, 0);
   EXPECT_EQ(memory.growth.allocator_bytes, 0);
   EXPECT_GE(memory.growth.calls, 6);
 }
@@ -143,7 +143,8 @@ TEST_F(MemoryTest, OutputsThatAreTheInputsNeedNoMemory) {
                          },
                          .facts = nullptr};
   cases::State state{{{"x", at::ones({1000})}}};
-  const auto memory = measure_memory({&same, &state, &precision::baseline(), c10::kCPU}, *backend_);
+  InferenceBody body(same, state, precision::baseline(), c10::kCPU);
+  const auto memory = measure_memory(body, *backend_);
   EXPECT_EQ(memory.output_bytes, 0);
   EXPECT_EQ(memory.peak_bytes, 0);
 }

@@ -70,15 +70,15 @@ TEST(OutputDigest, AnyBitCounts) {
 }
 
 TEST(OutputCheck, EvidenceMustHaveSomethingToCheckWith) {
-  EXPECT_EQ(missing_check(testing::fake_case(), {{"repeatable", true}, {"outputs", {{"out", "x"}}}}), "");
-  EXPECT_EQ(missing_check(testing::fake_case(), {{"repeatable", true}, {"outputs", {{"other", "x"}}}}),
+  EXPECT_EQ(missing_outputs(testing::fake_case(), {{"repeatable", true}, {"outputs", {{"out", "x"}}}}), "");
+  EXPECT_EQ(missing_outputs(testing::fake_case(), {{"repeatable", true}, {"outputs", {{"other", "x"}}}}),
             "/outputs/out");
-  EXPECT_EQ(missing_check(testing::fake_case(), Json::object()), "/checks of output 'out'");
+  EXPECT_EQ(missing_outputs(testing::fake_case(), Json::object()), "/checks of output 'out'");
   Json check{{"output", "out"}, {"positions", {1}}, {"low", {0.0}}, {"high", {1.0}}, {"rms_difference", 1.0}};
-  EXPECT_EQ(missing_check(testing::fake_case(), {{"checks", {check}}}),
+  EXPECT_EQ(missing_outputs(testing::fake_case(), {{"checks", {check}}}),
             "/checks of output 'out'/max_difference");
   check["max_difference"] = "inf";
-  EXPECT_EQ(missing_check(testing::fake_case(), {{"checks", {check}}}), "");
+  EXPECT_EQ(missing_outputs(testing::fake_case(), {{"checks", {check}}}), "");
 }
 
 TEST(StateCheck, NamesTheTensorThatWasWritten) {

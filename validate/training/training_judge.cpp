@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cases/operator_recorder.h"
 #include "validate/evidence.h"
 #include "validate/numerics.h"
 #include "validate/text.h"
@@ -13,6 +12,7 @@
 #include "validate/training/scaling.h"
 #include "validate/training/shadow.h"
 #include "validate/training/step_trace.h"
+#include "validate/training/timed_steps.h"
 
 namespace ampgate::validate {
 namespace {
@@ -230,13 +230,6 @@ Json explanation(const TrainingSetup& setup, const Way& way, const WatchedRun& w
   return json;
 }
 
-std::vector<cases::OperatorRecord> operators_of(const TrainingSetup& setup, const Way& way) {
-  const auto trainer = setup.trainer(way, setup.session.seed);
-  cases::OperatorRecorder recorder;
-  trainer->run_step();
-  return recorder.take();
-}
-
 }  // namespace
 
 Json trained_weights(const TrainingSetup& setup, const precision::Precision& precision) {
@@ -298,7 +291,8 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
   training["scope"] = kScope;
   if (!absent.empty()) training["absent"] = std::move(absent);
 
-  const auto operators = operators_of(setup, way);
+  const TimedSteps timed = timed_steps(setup, way);
+  const auto& operators = timed.operators;
   const cases::Facts facts = setup.definition.facts(setup.shape);
   const cases::State original = setup.original(session.seed);
   Json& body = answer.body;
@@ -308,12 +302,15 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
   body["explanation"] = explained;
   body["operators"] = cases::to_json(operators, precision.type);
   body["not_lowered"] = precision.type != at::kFloat && !cases::computed_in(operators, precision.type);
-  body["facts"] = {{"flops", facts.flops}, {"bytes", 0.0}, {"meaning", name_of(facts.meaning)}};
+  body["facts"] = {{"flops", facts.flops * setup.definition.training->micro_batches},
+                   {"bytes", 0.0},
+                   {"meaning", name_of(facts.meaning)}};
   TrialRun run;
   run.settings = plain.settings;
   body["evidence"] =
       evidence(session, setup.definition, setup.shape, precision, input_digests(original), run);
   body["evidence"]["outputs"] = {{kWeights, plain.weights}};
+  body["evidence"]["training"] = timed.evidence;
   body["evidence"]["operators"] = cases::to_json(operators);
   body["evidence"]["checks"] = Json::array();
   return answer;

@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "backends/digest.h"
-#include "results/sha256.h"
 #include "validate/finite.h"
 
 namespace ampgate::validate {
@@ -96,11 +95,7 @@ Json short_number(double value) {
 }  // namespace
 
 std::string weights_digest(const cases::Trainer& trainer) {
-  std::string all;
-  for (const auto& entry : trainer.state().tensors) {
-    if (entry.role == cases::Role::kWeight) all += backends::digest(entry.tensor.detach());
-  }
-  return results::sha256_hex(all).substr(0, 32);
+  return backends::digest_of_all(trainer.weights());
 }
 
 WatchedRun watch(cases::Trainer& trainer, int steps, const std::vector<int>& shadow_at) {

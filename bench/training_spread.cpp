@@ -1,0 +1,44 @@
+#include "bench/training_spread.h"
+
+#include <ATen/ops/linalg_vector_norm.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "results/json.h"
+
+namespace ampgate::bench {
+namespace {
+
+std::string text(double value) { return results::number(value).dump(); }
+
+// Euclidean, over all weights.
+double distance(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  double square = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const at::Tensor difference = a[i].to(at::kDouble) - b[i].to(at::kDouble);
+    square += std::pow(at::linalg_vector_norm(difference).item<double>(), 2);
+  }
+  return std::sqrt(square);
+}
+
+}  // namespace
+
+void TrainingSpread::add_reference(const std::vector<at::Tensor>& weights) {
+  auto& copies = references_.emplace_back();
+  for (const auto& weight : weights) copies.push_back(weight.detach().clone());
+}
+
+std::string TrainingSpread::strayed(const std::vector<at::Tensor>& weights) const {
+  double largest = 0, nearest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < references_.size(); ++i) {
+    nearest = std::fmin(nearest, distance(references_[i], weights));
+    for (std::size_t j = 0; j < i; ++j) largest = std::max(largest, distance(references_[i], references_[j]));
+  }
+  if (nearest <= kFactor * largest) return "";
+  return "the weights are " + text(nearest) + " (Euclidean) from those that the same steps led to before; " +
+         std::to_string(references_.size()) + " such runs were " + text(largest) + " from each other at most";
+}
+
+}  // namespace ampgate::bench
