@@ -96,6 +96,26 @@ Json only_in(const Json& some, const Json& others) {
   return list;
 }
 
+// The share of the timed steps that applied an update; null where none were timed.
+Json applied_share(const Json& trial) {
+  const Json timed = object_at(object_at(trial, "measurement"), "training");
+  const auto iterations = timed.value("iterations", std::int64_t{0});
+  if (iterations == 0) return nullptr;
+  return timed.at("applied_updates").get<double>() / static_cast<double>(iterations);
+}
+
+// What became of the training that was judged, and what was applied of the steps that were timed.
+Json training_changes(const Json& trial_a, const Json& trial_b) {
+  const Json a = object_at(trial_a, "training"), b = object_at(trial_b, "training");
+  Json list = differing(a, b,
+                        {"updates", "scaler", "applied", "skipped", "longest_skip", "first_applied", "scale",
+                         "bad_step", "quality/mean_loss", "quality/outcome"});
+  const Json share_a = applied_share(trial_a), share_b = applied_share(trial_b);
+  if (!share_a.is_null() && !share_b.is_null() && share_a != share_b)
+    list.push_back({{"field", "/measurement/training/applied_share"}, {"a", share_a}, {"b", share_b}});
+  return list;
+}
+
 void add_operators(Json& result, const Json& trial_a, const Json& trial_b) {
   const Json a = trial_a.value("operators", Json::array());
   const Json b = trial_b.value("operators", Json::array());
@@ -129,9 +149,7 @@ Json changes(const Json& trial_a, const Json& trial_b) {
     add("changed_decisions", changed_decisions(decisions_a, decisions_b));
   }
   add("regression", differing(object_at(decisions_a, "regression"), object_at(decisions_b, "regression")));
-  add("training", differing(object_at(trial_a, "training"), object_at(trial_b, "training"),
-                            {"applied", "skipped", "longest_skip", "scale", "bad_step", "quality/mean_loss",
-                             "quality/outcome"}));
+  add("training", training_changes(trial_a, trial_b));
   add_operators(result, trial_a, trial_b);
   const Json memory_a = object_at(object_at(trial_a, "measurement"), "memory");
   const Json memory_b = object_at(object_at(trial_b, "measurement"), "memory");

@@ -14,6 +14,7 @@
 #include "results/statistics.h"
 #include "results/sustained.h"
 #include "results/targets.h"
+#include "results/training_steps.h"
 #include "results/verdict.h"
 
 namespace ampgate::results {
@@ -68,21 +69,35 @@ double level_of(const RunData& run, const std::string& id, const Rules& rules, c
   return interval_level(rules, mode == kWarm ? last_look(run, group_of(id)) : 0);
 }
 
+std::vector<Sample> samples_in(const Selection& selection, const std::string& mode) {
+  return mode == "sustained" ? steady(selection.rows) : selection.samples;
+}
+
+enum class Per { kCall, kAppliedUpdate };
+
+std::vector<Sample> samples_of(const RunData& run, const std::string& id, const std::string& mode, Per per) {
+  const Selection selection = select_samples(run, id, mode);
+  auto samples = samples_in(selection, mode);
+  return per == Per::kCall ? samples : per_applied_update(std::move(samples), step_counts(selection.rows));
+}
+
 // Trials of one block stood side by side, but for `sustained`, where each ran alone.
 std::optional<Estimate> ratio(const RunData& run, const std::string& numerator,
-                              const std::string& denominator, double level, const std::string& mode) {
+                              const std::string& denominator, double level, const std::string& mode,
+                              Per per = Per::kCall) {
   if (!is_measured(run, numerator, mode) || !is_measured(run, denominator, mode)) return std::nullopt;
-  if (mode == "sustained")
-    return unpaired_ratio(steady(select_samples(run, numerator, mode).rows),
-                          steady(select_samples(run, denominator, mode).rows), level);
-  return paired_ratio(select_samples(run, numerator, mode).samples,
-                      select_samples(run, denominator, mode).samples, level);
+  const auto above = samples_of(run, numerator, mode, per), below = samples_of(run, denominator, mode, per);
+  if (above.empty() || below.empty()) return std::nullopt;
+  return mode == "sustained" ? unpaired_ratio(above, below, level) : paired_ratio(above, below, level);
 }
 
 void add_ratios(Json& result, const RunData& run, const std::string& id, double level,
-                const std::string& mode) {
+                const std::string& mode, Per per = Per::kCall) {
+  const std::string missing = per == Per::kCall
+                                  ? "was not measured beside it"
+                                  : "was not measured beside it, or one of the two applied no update";
   if (const auto baseline = baseline_of(id); baseline != id) {
-    if (const auto speedup = ratio(run, baseline, id, level, mode)) {
+    if (const auto speedup = ratio(run, baseline, id, level, mode, per)) {
       result["speedup_over_fp32"] = to_json(*speedup, "value", level);
       result["speedup_over_fp32"]["in_words"] = say_speedup(*speedup);
       if (is_not_lowered(run, id)) {
@@ -92,17 +107,17 @@ void add_ratios(Json& result, const RunData& run, const std::string& id, double 
             "not lowered: autocast left every operator in FP32, so this is no speed of 16 bit";
       }
     } else {
-      result["absent"]["speedup_over_fp32"] = "fp32 was not measured beside it";
+      result["absent"]["speedup_over_fp32"] = "fp32 " + missing;
     }
   }
   if (const auto bf16 = bf16_partner(id); !bf16.empty()) {
     if (is_not_lowered(run, id) || is_not_lowered(run, bf16)) {
       result["absent"]["fp16_to_bf16"] = "not lowered: autocast left every operator in FP32";
-    } else if (const auto compared = ratio(run, id, bf16, level, mode)) {
+    } else if (const auto compared = ratio(run, id, bf16, level, mode, per)) {
       result["fp16_to_bf16"] = to_json(*compared, "value", level);
       result["fp16_to_bf16"]["in_words"] = say_fp16_to_bf16(*compared);
     } else {
-      result["absent"]["fp16_to_bf16"] = "BF16 was not measured beside it";
+      result["absent"]["fp16_to_bf16"] = "BF16 " + missing;
     }
   }
 }
@@ -237,7 +252,7 @@ Json measured_in(const RunData& run, const std::string& id, const Rules& rules, 
     return result;
   }
   const double level = level_of(run, id, rules, mode);
-  const auto samples = mode == "sustained" ? steady(rows) : selection.samples;
+  const auto samples = samples_in(selection, mode);
   const Estimate time = median_time(samples, level);
   const Json facts = validated(run, id, "facts", Json::object());
   const Work work{facts.value("flops", 0.0), facts.value("bytes", 0.0),
@@ -258,6 +273,10 @@ Json measured_in(const RunData& run, const std::string& id, const Rules& rules, 
   if (mode == "sustained") result["sustained"] = sustained(rows, verdict);
   add_disturbance(result, selection.disturbance);
   add_ratios(result, run, id, level, mode);
+  if (verdict.contains("training")) {
+    result["training"] = training_steps(verdict, step_counts(rows), samples, level);
+    add_ratios(result["training"], run, id, level, mode, Per::kAppliedUpdate);
+  }
   add_roofline(result, work, time, ceilings);
   if (mode == kWarm) {
     add_inspection(result, run, id);
