@@ -11,6 +11,7 @@
 #include "driver/islands.h"
 #include "driver/names.h"
 #include "driver/sweep_table.h"
+#include "driver/update_times.h"
 #include "driver/words.h"
 #include "results/rules.h"
 #include "results/verdict.h"
@@ -212,6 +213,7 @@ std::vector<std::string> answer(const Json& record) {
   for (const auto& precision : kHalf) {
     if (auto text = sentence(record, rules, precision); !text.empty()) sentences.push_back(std::move(text));
   }
+  for (auto& update : update_times_words(record)) sentences.push_back(std::move(update));
   for (auto& remedy : remedies(record)) sentences.push_back(std::move(remedy));
   for (auto& grown : sweep_words(record)) sentences.push_back(std::move(grown));
   add_failures(record, rules, sentences);

@@ -92,7 +92,7 @@ class NumberedProcess {
                event.at("calls").get<std::int64_t>(), event.at("time_ns").get<double>(),
                event.value("page_faults", 0.0)};
       Json more = Json::object();
-      for (const auto* key : {"disturbed", "call_times_ns", "device"}) {
+      for (const auto* key : {"disturbed", "call_times_ns", "device", "applied"}) {
         if (event.contains(key)) more[key] = event.at(key);
       }
       if (!more.empty()) row.push_back(std::move(more));

@@ -85,8 +85,8 @@ bool has_speedup(const Json& measurement) {
   return speedup != measurement.end() && !speedup->value("not_lowered", false);
 }
 
-std::string median_words(const Json& measurement) {
-  const Json& time = measurement.at("time_ns");
+std::string median_words(const Json& measurement, const char* key) {
+  const Json& time = measurement.at(key);
   const double value = time.at("median").get<double>();
   std::string text = time_words(value);
   if (!time.contains("interval")) return text + " (no interval)";

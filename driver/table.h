@@ -13,7 +13,7 @@ std::string table(const results::Json& record, bool colour);
 // the number compares FP32 with itself.
 bool has_speedup(const results::Json& measurement);
 
-// "1.23 ms ±2.1%": the median of a measurement, and its interval's half width in percent of it.
-std::string median_words(const results::Json& measurement);
+// "1.23 ms ±2.1%": the median time `key` of a measurement, and its interval's half width in percent of it.
+std::string median_words(const results::Json& measurement, const char* key = "time_ns");
 
 }  // namespace ampgate::driver
