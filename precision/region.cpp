@@ -32,6 +32,8 @@ IslandScope::IslandScope(std::vector<std::string> paths)
 
 IslandScope::~IslandScope() { islands = std::move(previous_); }
 
+const std::vector<std::string>& island_paths() { return islands; }
+
 const std::vector<std::string_view>& region_stack() { return stack; }
 
 std::string region_path() {

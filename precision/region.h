@@ -24,6 +24,9 @@ class IslandScope {
   std::vector<std::string> previous_;
 };
 
+// What the scope around lists, as given.
+const std::vector<std::string>& island_paths();
+
 // Names of the regions that this thread is in, outermost first. Read by the interceptor of phase 1.
 const std::vector<std::string_view>& region_stack();
 

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "cases/safetensors.h"
+#include "results/checkpoint_place.h"
 #include "results/durable_file.h"
 #include "results/error.h"
 #include "results/object_reader.h"
 #include "results/replacement_folder.h"
-#include "results/sealed.h"
 #include "results/sha256.h"
 
 namespace ampgate::cases {
@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 using results::FileError;
 using results::Json;
 
-constexpr const char* kDocument = "checkpoint.json";
+constexpr const char* kDocument = results::kCheckpointDocument;
 constexpr const char* kTensors = "tensors.safetensors";
-constexpr results::SealedKind kKind{"checkpoint", 1, "give the folder of a whole checkpoint"};
+constexpr const results::SealedKind& kKind = results::kCheckpointKind;
 
 // What checkpoint.json says of the tensor file.
 struct TensorFile {
@@ -52,17 +52,19 @@ TensorFile write_tensors(const fs::path& path, const std::map<std::string, at::T
   return written;
 }
 
-void write_document(const fs::path& path, const TensorFile& tensors, const Json& state) {
+std::string write_document(const fs::path& path, const TensorFile& tensors, const Json& state) {
   const std::string text = results::seal(
       {{"ampgate_checkpoint", kKind.version},
        {"digest", ""},
        {"tensors", {{"bytes", tensors.bytes}, {"sha256", tensors.sha256}, {"names", tensors.names}}},
        {"state", state}});
-  if (!state.is_object() || results::parse_strict(text, path.string()).at("state") != state)
+  const Json back = results::parse_strict(text, path.string());
+  if (!state.is_object() || back.at("state") != state)
     throw std::invalid_argument("a checkpoint's state is an object of UTF-8 text and finite numbers");
   results::NewFile file(path);
   file.write(text);
   file.sync();
+  return back.at("digest").get<std::string>();
 }
 
 TensorFile described_tensors(const Json& document, const std::string& where) {
@@ -113,14 +115,15 @@ void check_names(const fs::path& path, const std::vector<std::string>& there,
 
 }  // namespace
 
-void write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint) {
+std::string write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint) {
   results::ReplacementFolder replacement(folder, {kDocument, kTensors});
   const TensorFile tensors = write_tensors(replacement.aside() / kTensors, checkpoint.tensors);
-  write_document(replacement.aside() / kDocument, tensors, checkpoint.state);
+  std::string digest = write_document(replacement.aside() / kDocument, tensors, checkpoint.state);
   replacement.put_in_place();
+  return digest;
 }
 
-Checkpoint read_checkpoint(const fs::path& folder) {
+Checkpoint read_checkpoint(const fs::path& folder, const std::string& digest) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
     throw FileError(
@@ -130,6 +133,12 @@ Checkpoint read_checkpoint(const fs::path& folder) {
   }
   const fs::path document_path = folder / kDocument;
   Json document = results::read_sealed(document_path.string(), kKind);
+  if (!digest.empty() && document.at("digest") != digest) {
+    throw FileError(document_path.string(),
+                    "another checkpoint: its digest is " + document.at("digest").get<std::string>() +
+                        ", the one that is asked for has " + digest,
+                    kKind.action);
+  }
   const TensorFile described = described_tensors(document, document_path.string());
   const fs::path tensor_path = folder / kTensors;
   check_bytes(tensor_path, described);

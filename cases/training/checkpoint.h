@@ -21,11 +21,13 @@ struct Checkpoint {
 // Replaces what is in `folder` as a whole: killed or failing at any moment, the old checkpoint or the new one
 // is there. Returns when the new one is on the disk. Throws std::invalid_argument for a tensor that the
 // format cannot hold or a state that would not come back as it is, FileError when `folder` is something else
-// than a checkpoint, EnvironmentError when it cannot be written.
-void write_checkpoint(const std::filesystem::path& folder, const Checkpoint& checkpoint);
+// than a checkpoint, EnvironmentError when it cannot be written. Returns the digest in checkpoint.json, which
+// is that of the whole: it covers the tensor file's.
+std::string write_checkpoint(const std::filesystem::path& folder, const Checkpoint& checkpoint);
 
 // The same bits, all tensors on the CPU. Throws FileError for a folder that is not there and for a checkpoint
-// that is incomplete, truncated, altered, of a newer version, or something else.
-Checkpoint read_checkpoint(const std::filesystem::path& folder);
+// that is incomplete, truncated, altered, of a newer version, something else, or, where `digest` is given,
+// another checkpoint than the one with that digest.
+Checkpoint read_checkpoint(const std::filesystem::path& folder, const std::string& digest = "");
 
 }  // namespace ampgate::cases

@@ -1,13 +1,22 @@
 #include "cases/training/optimizer.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <cmath>
+#include <set>
 #include <stdexcept>
 
+#include "cases/training/like.h"
+
 namespace ampgate::cases {
+namespace {
+
+constexpr const char* kFirst = ".first";
+constexpr const char* kSecond = ".second";
+
+}  // namespace
 
 Optimizer::Optimizer(const OptimizerSpec& spec, const std::vector<Parameter>& parameters)
     : spec_(spec), moments_(parameters.size()), learning_rate_(spec.learning_rate) {
@@ -74,30 +83,56 @@ std::int64_t Optimizer::moment_bytes() const {
   return bytes;
 }
 
-std::map<std::string, at::Tensor> Optimizer::state() const {
-  std::map<std::string, at::Tensor> state;
+Optimizer::State Optimizer::state() const {
+  State state{updates_, learning_rate_, {}, {}};
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Moments& moments = moments_[i];
-    if (moments.steps == 0) continue;
-    if (moments.first.defined()) state[names_[i] + ".first"] = moments.first.clone();
-    if (moments.second.defined()) state[names_[i] + ".second"] = moments.second.clone();
-    state[names_[i] + ".steps"] = at::scalar_tensor(moments.steps, at::kLong);
+    state.steps.push_back(moments.steps);
+    if (moments.first.defined()) state.tensors[names_[i] + kFirst] = moments.first.clone();
+    if (moments.second.defined()) state.tensors[names_[i] + kSecond] = moments.second.clone();
   }
   return state;
 }
 
-void Optimizer::set_state(const std::map<std::string, at::Tensor>& tensors, std::int64_t updates,
-                          double rate) {
-  updates_ = updates;
-  learning_rate_ = rate;
+void Optimizer::check(const State& state, bool same_types) const {
+  if (state.steps.size() != parameters_.size()) {
+    throw std::invalid_argument("it has steps of " + std::to_string(state.steps.size()) +
+                                " parameters, the optimizer has " + std::to_string(parameters_.size()));
+  }
+  std::set<std::string> known;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const bool stepped = state.steps[i] > 0;
+    if (state.steps[i] < 0 || state.steps[i] > state.updates) {
+      throw std::invalid_argument("parameter '" + names_[i] + "' was stepped " +
+                                  std::to_string(state.steps[i]) + " times in " +
+                                  std::to_string(state.updates) + " updates");
+    }
+    for (const auto& [what, wanted] : {std::pair{kFirst, has_first()}, std::pair{kSecond, has_second()}}) {
+      if (!stepped || !wanted) continue;
+      const auto found = state.tensors.find(names_[i] + what);
+      if (found == state.tensors.end())
+        throw std::invalid_argument("tensor '" + names_[i] + what + "' is missing");
+      check_like(names_[i] + what, found->second, parameters_[i], same_types);
+      known.insert(names_[i] + what);
+    }
+  }
+  for (const auto& [name, tensor] : state.tensors) {
+    if (known.count(name) == 0) throw std::invalid_argument("tensor '" + name + "' has no place in it");
+  }
+}
+
+void Optimizer::set_state(const State& state) {
+  const at::NoGradGuard no_grad;
+  updates_ = state.updates;
+  learning_rate_ = state.learning_rate;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    // Strided as the parameter, as step() makes them: kernels may round differently for other strides.
     const auto copy_of = [&](const char* what) {
-      const auto found = tensors.find(names_[i] + what);
-      if (found == tensors.end()) return at::Tensor();
-      return found->second.to(parameters_[i].device(), found->second.scalar_type(), false, /*copy=*/true);
+      const auto found = state.tensors.find(names_[i] + what);
+      if (found == state.tensors.end()) return at::Tensor();
+      return at::empty_like(parameters_[i], at::MemoryFormat::Preserve).copy_(found->second);
     };
-    const at::Tensor steps = copy_of(".steps");
-    moments_[i] = {copy_of(".first"), copy_of(".second"), steps.defined() ? steps.item<std::int64_t>() : 0};
+    moments_[i] = {copy_of(kFirst), copy_of(kSecond), state.steps[i]};
   }
 }
 

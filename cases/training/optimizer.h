@@ -36,16 +36,27 @@ class Optimizer : public precision::Optimizer {
   std::int64_t updates() const { return updates_; }
   std::int64_t moment_bytes() const;
 
-  // Copies of momentum and moments, and the steps that were made with them, by "<parameter>.<what>".
-  std::map<std::string, at::Tensor> state() const;
-  // What is missing has not come into being yet.
-  void set_state(const std::map<std::string, at::Tensor>& tensors, std::int64_t updates, double rate);
+  // All that step() goes on from.
+  struct State {
+    std::int64_t updates = 0;
+    double learning_rate = 0;
+    std::vector<std::int64_t> steps;            // by parameter: the updates in which it had a gradient
+    std::map<std::string, at::Tensor> tensors;  // copies: "<parameter>.first" (SGD's momentum), ".second"
+  };
+  State state() const;
+  // Throws std::invalid_argument, with nothing changed, unless it is one of such an optimizer: tensors for
+  // all parameters that were stepped and no others, of their sizes and (`same_types`) their types.
+  void check(const State& state, bool same_types) const;
+  // A state that was checked.
+  void set_state(const State& state);
 
  private:
   struct Moments {
     at::Tensor first, second;  // SGD: the momentum alone
     std::int64_t steps = 0;    // in which the parameter had a gradient
   };
+  bool has_first() const { return spec_.kind == OptimizerKind::kAdamW || spec_.momentum != 0; }
+  bool has_second() const { return spec_.kind == OptimizerKind::kAdamW; }
   void step_sgd(const at::Tensor& parameter, at::Tensor gradient, Moments& moments) const;
   void step_adamw(const at::Tensor& parameter, const at::Tensor& gradient, Moments& moments) const;
 

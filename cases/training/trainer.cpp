@@ -10,13 +10,12 @@
 
 #include "cases/execute.h"
 #include "cases/fills.h"
+#include "cases/training/generators.h"
 #include "precision/autocast.h"
 #include "precision/formats.h"
 
 namespace ampgate::cases {
 namespace {
-
-using results::Json;
 
 bool belongs(const OptimizerSpec& spec, const std::string& weight) {
   return spec.parameters.empty() ||
@@ -38,22 +37,6 @@ std::vector<Parameter> parameters_of(const OptimizerSpec& spec, const State& sta
       parameters.push_back({entry.name, entry.tensor});
   }
   return parameters;
-}
-
-Json scaler_json(const precision::GradScalerState& state) {
-  if (state.empty()) return Json::object();
-  return {{"scale", results::number(*state.scale)},
-          {"growth_factor", *state.growth_factor},
-          {"backoff_factor", *state.backoff_factor},
-          {"growth_interval", *state.growth_interval},
-          {"growth_tracker", *state.growth_tracker}};
-}
-
-precision::GradScalerState scaler_state(const Json& json) {
-  if (json.empty()) return {};
-  return {results::number_from(json.at("scale")), json.at("growth_factor").get<double>(),
-          json.at("backoff_factor").get<double>(), json.at("growth_interval").get<std::int64_t>(),
-          json.at("growth_tracker").get<std::int64_t>()};
 }
 
 std::string named(std::size_t optimizer) { return "optimizer " + std::to_string(optimizer); }
@@ -88,6 +71,8 @@ Trainer::Trainer(const Case& definition, const Shape& shape, const Fill& fill, c
       fill_(fill),
       precision_(setup.precision),
       with_scaler_(setup.scaler),
+      scaler_options_(setup.scaler_options),
+      device_(setup.device),
       whole_(prepare(original, setup.precision, setup.device)),
       state_(whole_),
       held_out_(whole_),
@@ -114,6 +99,7 @@ Trainer::Trainer(const Case& definition, const Shape& shape, const Fill& fill, c
   refuse_shared_parameters(optimizers_);
   applied_.resize(training_.schedules.size());
   begin_step(nullptr);
+  seed_generators(fill_.seed(), device_);
 }
 
 void Trainer::cut_batch(std::int64_t iteration, int micro_batch, std::vector<at::Tensor>& rows) const {
@@ -355,67 +341,6 @@ void Trainer::advance_schedule(std::size_t schedule) {
 Outputs Trainer::evaluate() {
   const at::NoGradGuard no_grad;
   return execute(definition_, held_out_, precision_, held_out_[row_tensors_.front()].device().type());
-}
-
-Checkpoint Trainer::save() const {
-  Checkpoint checkpoint;
-  Json optimizers = Json::array(), schedules = Json::array();
-  for (const auto& entry : state_.tensors) {
-    if (entry.role == Role::kWeight)
-      checkpoint.tensors["weights." + entry.name] = entry.tensor.detach().to(at::kCPU).clone();
-  }
-  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
-    const Optimizer& optimizer = *optimizers_[i];
-    for (const auto& [name, tensor] : optimizer.state())
-      checkpoint.tensors["optimizer." + std::to_string(i) + "." + name] = tensor.to(at::kCPU);
-    optimizers.push_back({{"updates", optimizer.updates()}, {"learning_rate", optimizer.learning_rate()}});
-  }
-  for (const auto applied : applied_) schedules.push_back({{"applied", applied}});
-  checkpoint.state = {{"case", definition_.name},
-                      {"shape", shape_.name},
-                      {"precision", precision_.name},
-                      {"fp32_regions", Json::array()},
-                      {"seed", fill_.seed()},
-                      {"iteration", iteration_},
-                      {"optimizers", std::move(optimizers)},
-                      {"schedules", std::move(schedules)}};
-  if (with_scaler_) checkpoint.state["scaler"] = scaler_json(scaler_.state_dict());
-  return checkpoint;
-}
-
-void Trainer::restore(const Checkpoint& checkpoint, OtherPrecision other) {
-  const Json& state = checkpoint.state;
-  const bool same_precision = state.at("precision") == precision_.name;
-  const std::pair<std::string, Json> fixed[] = {{"case", definition_.name},
-                                                {"shape", shape_.name},
-                                                {"precision", precision_.name},
-                                                {"seed", fill_.seed()}};
-  for (const auto& [key, own] : fixed) {
-    if (key == "precision" && other == OtherPrecision::kAllowed) continue;
-    if (state.at(key) != own) {
-      throw std::invalid_argument("the checkpoint's " + key + " is " + state.at(key).dump() +
-                                  ", this training's is " + own.dump());
-    }
-  }
-  const at::NoGradGuard no_grad;
-  for (const auto& entry : state_.tensors) {
-    if (entry.role == Role::kWeight) entry.tensor.copy_(checkpoint.tensors.at("weights." + entry.name));
-  }
-  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
-    const std::string prefix = "optimizer." + std::to_string(i) + ".";
-    std::map<std::string, at::Tensor> own;
-    for (const auto& [name, tensor] : checkpoint.tensors) {
-      if (name.rfind(prefix, 0) == 0) own[name.substr(prefix.size())] = tensor;
-    }
-    const Json& entry = state.at("optimizers").at(i);
-    optimizers_[i]->set_state(own, entry.at("updates").get<std::int64_t>(),
-                              entry.at("learning_rate").get<double>());
-  }
-  for (std::size_t i = 0; i < applied_.size(); ++i)
-    applied_[i] = state.at("schedules").at(i).at("applied").get<std::int64_t>();
-  iteration_ = state.at("iteration").get<std::int64_t>();
-  if (with_scaler_ && same_precision && state.contains("scaler"))
-    scaler_.load_state_dict(scaler_state(state.at("scaler")));
 }
 
 void standard_step(Trainer& trainer) {

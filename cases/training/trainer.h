@@ -56,6 +56,7 @@ class Trainer {
  public:
   // `original`: FP32, as set up; copied. Batches are drawn by `fill`. Throws Misuse where the pieces do not
   // fit: a parameter in two optimizers, weights that are set up in 16 bit.
+  // Seeds the default random generators, so that a training with dropout is the same one each time.
   Trainer(const Case& definition, const Shape& shape, const Fill& fill, const State& original,
           TrainerSetup setup);
   Trainer(const Trainer&) = delete;
@@ -88,10 +89,15 @@ class Trainer {
   // The held-out rows' own tensors, by the names of the batches' tensors.
   const State& held_out() const { return held_out_; }
 
+  // Between two steps: all that the next one begins with.
   Checkpoint save() const;
-  // Of a trainer of the same case, shape and seed; throws std::invalid_argument for another. Under another
-  // precision, where that is asked for, the scaler starts anew.
+  // Of a trainer of the same case, shape, seed and configuration; throws std::invalid_argument, with nothing
+  // changed, for another and for what is missing or does not fit. Another precision (other FP32 regions or
+  // another device are one, too) only where that is asked for: floating tensors are then converted, the
+  // scaler starts anew, and `changes` of later checkpoints say so.
   void restore(const Checkpoint& checkpoint, OtherPrecision other = OtherPrecision::kRefused);
+  // Resumed under another precision: [{"iteration", "from": {...}, "to": {...}}], the oldest first.
+  const results::Json& changes() const { return changes_; }
 
   std::int64_t iteration() const { return iteration_; }  // steps begun, skipped ones among them
   const std::vector<std::unique_ptr<Optimizer>>& optimizers() const { return optimizers_; }
@@ -114,6 +120,13 @@ class Trainer {
   void check_step(const std::vector<std::int64_t>& updates, const std::vector<double>& rates) const;
   bool any_unscaled() const;
   void check_complete(const char* used) const;  // throws unless all micro-batches have had their backward
+  struct Restored;
+  // Which training it is: what a checkpoint must agree with.
+  results::Json identity() const;
+  // What a step reads beside weights and rows; a case may write to it, as batch norm does to running means.
+  std::vector<const NamedTensor*> buffers() const;
+  // Checks all of it.
+  Restored read(const Checkpoint& checkpoint, OtherPrecision other) const;
   void place_rows(int micro_batch);
   void cut_batch(std::int64_t iteration, int micro_batch, std::vector<at::Tensor>& rows) const;
 
@@ -123,6 +136,8 @@ class Trainer {
   const Fill fill_;
   const precision::Precision& precision_;
   const bool with_scaler_;
+  const precision::GradScalerOptions scaler_options_;
+  const c10::Device device_;
   State whole_;                           // all rows, on the device
   State state_;                           // what the loss reads: weights, and the rows of the batch
   State held_out_;                        // the same weights, and the held-out rows
@@ -138,6 +153,7 @@ class Trainer {
   bool updated_ = false;
   bool in_forward_ = false;
   std::int64_t iteration_ = 0;
+  results::Json changes_ = results::Json::array();
   std::int64_t batches_from_ = 0;
   std::vector<std::vector<at::Tensor>> batches_;  // loaded ahead, by micro-batch
   StepObserver* observer_ = nullptr;

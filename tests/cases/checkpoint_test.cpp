@@ -103,6 +103,24 @@ TEST_F(CheckpointFolder, WritesTheSameBytesAgain) {
     EXPECT_EQ(text_of(folder() / name), text_of(temporary_.path() / "again" / name));
 }
 
+TEST_F(CheckpointFolder, IsTheOneThatIsAskedFor) {
+  const std::string digest = write_checkpoint(folder(), sample());
+  EXPECT_EQ(digest.size(), 64U);
+  EXPECT_EQ(read_checkpoint(folder(), digest).state, sample().state);
+  Checkpoint other = sample();
+  other.tensors.at("step").add_(1);
+  const std::string others = write_checkpoint(folder(), other);
+  EXPECT_NE(others, digest);
+  try {
+    read_checkpoint(folder(), digest);
+    ADD_FAILURE() << "another checkpoint was taken";
+  } catch (const results::FileError& error) {
+    const std::string said = error.what();
+    for (const auto& word : {document().string(), digest, others})
+      EXPECT_NE(said.find(word), std::string::npos) << said;
+  }
+}
+
 TEST_F(CheckpointFolder, MayBeEmptyOfTensors) {
   write_checkpoint(folder(), {{}, Json::object()});
   EXPECT_TRUE(read_checkpoint(folder()).tensors.empty());
