@@ -1,5 +1,6 @@
 #include "driver/context.h"
 
+#include "results/checkpoint_place.h"
 #include "results/error.h"
 
 namespace ampgate::driver {
@@ -43,6 +44,10 @@ Json worker_plan(const Context& context, const std::string& phase, int process) 
           {"rules_sha256", header.at("rules_sha256")},
           {"settings", plan.at("settings")},
           {"trials", Json::array()}};
+}
+
+std::filesystem::path checkpoint_folder(const results::Journal& journal) {
+  return results::checkpoint_root(std::filesystem::absolute(journal.record_path()));
 }
 
 Json planned(const Trial& trial) {

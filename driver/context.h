@@ -2,6 +2,7 @@
 // shows.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -40,6 +41,9 @@ bool opens_gate(const Context& context, const Trial& trial);
 
 // A worker's plan of this phase without its trials.
 results::Json worker_plan(const Context& context, const std::string& phase, int process);
+
+// Where training trials keep their checkpoints: beside the record, and named after it. Absolute.
+std::filesystem::path checkpoint_folder(const results::Journal& journal);
 
 // A trial as in worker plans, without evidence.
 results::Json planned(const Trial& trial);

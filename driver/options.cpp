@@ -268,6 +268,23 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   reproduce.add_option("record", options.record, "The record")->required();
   reproduce.add_option("trial", options.trial, "The trial's id: case/shape/precision")->required();
   reproduce.add_option("--device", options.device, "Another device than the record's");
+  auto* from = reproduce
+                   .add_option("--from", options.from,
+                               "Go on with a training from this checkpoint, instead of the one "
+                               "before the batch that made it fail")
+                   ->type_name("FOLDER");
+  reproduce.add_option("--steps", options.steps, "With --from: how many; default 1")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000))
+      ->needs(from);
+  reproduce
+      .add_option("--precision", options.precisions,
+                  "With --from: go on under this precision, although the checkpoint is of another")
+      ->allow_extra_args(false)
+      ->needs(from);
+  reproduce.add_option("--keep", options.keep, "With --from: a checkpoint after the last step")
+      ->type_name("FOLDER")
+      ->needs(from);
   add_output(reproduce, options);
 
   auto& compare = *app.add_subcommand("compare", "Is record B right where A was, and as fast?");

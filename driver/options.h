@@ -41,6 +41,9 @@ struct Options {
   std::string record;  // reproduce: a record; compare: A
   std::string other;   // compare: B
   std::string trial;   // reproduce: a trial's id
+  std::string from;    // reproduce: a checkpoint to go on from
+  std::string keep;    // reproduce: where the checkpoint after the last step goes
+  std::optional<int> steps;
   std::string command_line;
 };
 

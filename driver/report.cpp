@@ -51,6 +51,7 @@ void explain_stop(const results::Journal& journal) {
   std::error_code ignored;
   if (journal.data().trials.empty()) {
     fs::remove(journal.path(), ignored);
+    fs::remove_all(checkpoint_folder(journal), ignored);
     return;
   }
   const auto text = fmt::format("ampgate: {} finished trials are kept. {}\n", journal.data().trials.size(),

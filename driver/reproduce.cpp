@@ -9,6 +9,7 @@
 #include "driver/execute.h"
 #include "driver/names.h"
 #include "driver/report.h"
+#include "driver/resume_training.h"
 #include "driver/run_plan.h"
 #include "results/record.h"
 
@@ -68,6 +69,12 @@ std::vector<Trial> with_baseline(const Json& recorded) {
   return trials;
 }
 
+// Empty for what is no training.
+std::string why_whole_training(const Json& trial) {
+  if (!trial.contains("checkpoints")) return "";
+  return trial.value(Json::json_pointer("/checkpoints/absent/before_bad"), "");
+}
+
 Json outputs_of(const Json& trial) {
   return trial.value("evidence", Json::object()).value("outputs", Json());
 }
@@ -90,6 +97,9 @@ results::ExitCode reproduce(const Options& options) {
   plan.settings = process_settings(with_recorded_settings(options, original.at("settings")));
   plan.trials = with_baseline(before);
   plan.phases = {"validate"};
+  const bool from_checkpoint = resumes(options, before);
+  if (from_checkpoint)
+    plan.trials = {resumed_trial(options, before, plan.trials.back(), folder.manifest.precisions)};
 
   const TemporaryFolder scratch;
   Options there = options;
@@ -98,6 +108,7 @@ results::ExitCode reproduce(const Options& options) {
   auto journal = open_journal(there, journal_header(plan, there, folder, environment));
   Progress progress(options.json);
   Context context = make_context(journal, progress, folder);
+  if (from_checkpoint) return resume_training(options, before, context);
   execute(context);
   const Json& now = context.data().trials.at(options.trial);
 
@@ -116,6 +127,8 @@ results::ExitCode reproduce(const Options& options) {
     fmt::print("verdict: {} ({} in the record, {} now)\n", same_verdict ? "same" : "different",
                before.at("verdict").get<std::string>(), now.at("verdict").get<std::string>());
     fmt::print("output: {}\n", same_output ? "same bits" : "different bits");
+    if (const std::string why = why_whole_training(before); !why.empty())
+      fmt::print("The whole training ran again: {}\n", why);
     if (!now.at("reason").get<std::string>().empty())
       fmt::print("reason now: {}\n", now.at("reason").get<std::string>());
     if (!result.at("same_build").get<bool>())

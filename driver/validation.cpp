@@ -6,6 +6,7 @@
 #include <set>
 
 #include "driver/islands.h"
+#include "results/checkpoint_place.h"
 #include "results/error.h"
 
 namespace ampgate::driver {
@@ -51,6 +52,7 @@ class Validation {
   // What is left, each case with its baseline, which says so when it was judged already.
   Json plan() const {
     Json plan = worker_plan(context_, "validate", 0);
+    plan["checkpoints"] = checkpoint_folder(context_.journal).string();
     for (const auto& group : groups(context_.trials)) {
       if (std::all_of(group.begin(), group.end(), [&](const Trial& trial) { return is_judged(trial); }))
         continue;
@@ -86,13 +88,25 @@ class Validation {
   }
 
   void judge(const Trial& trial, Verdict verdict, const std::string& reason) {
-    record({{"id", trial.id},
-            {"case", trial.case_name},
-            {"shape", shape_json(trial)},
-            {"precision", trial.precision},
-            {"verdict", results::to_string(verdict)},
-            {"reason", reason},
-            {"absent", {{"accuracy", reason}, {"evidence", reason}}}});
+    Json body{{"id", trial.id},
+              {"case", trial.case_name},
+              {"shape", shape_json(trial)},
+              {"precision", trial.precision},
+              {"verdict", results::to_string(verdict)},
+              {"reason", reason},
+              {"absent", {{"accuracy", reason}, {"evidence", reason}}}};
+    if (Json kept = left_checkpoints(trial); !kept.is_null()) body["checkpoints"] = std::move(kept);
+    record(body);
+  }
+
+  // What a training left before its worker died; null: it had not begun, or there is no training.
+  Json left_checkpoints(const Trial& trial) const {
+    try {
+      return {{"start", results::kept_checkpoint(checkpoint_folder(context_.journal), trial.id, "start")},
+              {"absent", {{"before_bad", "the worker ended in the training: in which step is not known"}}}};
+    } catch (const results::FileError&) {
+      return nullptr;
+    }
   }
 
   void record(const Json& body) {

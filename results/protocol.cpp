@@ -21,8 +21,8 @@
 namespace ampgate::results {
 namespace {
 
-constexpr std::array<std::string_view, 6> kPhases{"validate", "repeat",   "bench",
-                                                  "inspect",  "selftest", "ceilings"};
+constexpr std::array<std::string_view, 7> kPhases{"validate", "repeat",   "bench", "inspect",
+                                                  "selftest", "ceilings", "resume"};
 
 int open_target(const std::string& target) {
   if (target == "-") return STDOUT_FILENO;
@@ -93,10 +93,24 @@ void check_selftest(ObjectReader reader) {
   need_integer(reader, "clean_seeds", 0, 1'000'000);
 }
 
-void check_trial(ObjectReader reader, bool with_evidence) {
+void check_checkpoint(ObjectReader reader) {
+  need_string(reader, "folder");
+  need_integer(reader, "steps", 1, std::numeric_limits<int>::max());
+  for (const char* key : {"other_precision", "other_build"}) {
+    bool allowed = false;
+    reader.get(key);
+    reader.read(key, allowed);
+  }
+  for (const char* key : {"digest", "keep"}) {
+    if (reader.has(key)) need_string(reader, key);
+  }
+}
+
+void check_trial(ObjectReader reader, const std::string& phase) {
   for (const char* key : {"id", "case", "precision"}) need_string(reader, key);
   check_integers(reader, "shape", 0);
-  if (with_evidence) reader.object("evidence");
+  if (phase == "bench" || phase == "inspect") reader.object("evidence");
+  if (phase == "resume") check_checkpoint(reader.object("checkpoint"));
   if (reader.has("verdict")) {
     try {
       verdict_from(need_string(reader, "verdict"));
@@ -148,13 +162,15 @@ Json parse_plan(std::string_view text, const std::string& where) {
   }
   const std::string phase = need_string(reader, "phase");
   if (std::find(kPhases.begin(), kPhases.end(), phase) == kPhases.end()) {
-    reader.fail("phase", "'" + phase + "' is none of validate, repeat, bench, inspect, selftest, ceilings");
+    reader.fail("phase",
+                "'" + phase + "' is none of validate, repeat, bench, inspect, selftest, ceilings, resume");
   }
   for (const char* key : {"run_id", "build_id", "device", "rules_sha256"}) need_string(reader, key);
   need_integer(reader, "seed", 0);
   need_integer(reader, "process", 0);
   reader.object("rules");
   check_settings(reader.object("settings"));
+  if (reader.has("checkpoints")) need_string(reader, "checkpoints");
   if (phase == "bench") check_bench(reader.object("bench"));
   if (phase == "selftest") check_selftest(reader.object("selftest"));
 
@@ -165,8 +181,7 @@ Json parse_plan(std::string_view text, const std::string& where) {
                                          : "must be an array of at least one trial");
   }
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    check_trial(ObjectReader(trials[i], where, Json::json_pointer("/trials") / i),
-                phase == "bench" || phase == "inspect");
+    check_trial(ObjectReader(trials[i], where, Json::json_pointer("/trials") / i), phase);
   }
   return plan;
 }

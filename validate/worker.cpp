@@ -20,6 +20,7 @@
 #include "validate/process_spread.h"
 #include "validate/selftest/selftest.h"
 #include "validate/tf32_probe.h"
+#include "validate/training/resume.h"
 #include "validate/training/training_run.h"
 #include "validate/trial_run.h"
 
@@ -39,7 +40,8 @@ struct Trial {
   const precision::Precision& precision;
   bool judged_before;                // by an earlier run that is resumed
   std::vector<std::string> islands;  // of a repetition: the regions that the judged run kept in FP32
-  Json checks;  // of a repetition that says how far it is from the judged run; else empty
+  Json checks;      // of a repetition that says how far it is from the judged run; else empty
+  Json checkpoint;  // of a training that is resumed; else null
 };
 
 Trial read_trial(const Json& entry) {
@@ -56,7 +58,8 @@ Trial read_trial(const Json& entry) {
             precision::find(entry.at("precision").get<std::string>()),
             entry.contains("verdict"),
             entry.value("islands", std::vector<std::string>{}),
-            entry.value(Json::json_pointer("/evidence/checks"), Json::array())};
+            entry.value(Json::json_pointer("/evidence/checks"), Json::array()),
+            entry.value("checkpoint", Json())};
   } catch (const std::invalid_argument& error) {
     throw UsageError("plan: trial " + id + ": " + error.what(), "plan from this build's manifest");
   }
@@ -82,7 +85,8 @@ Session make_session(const Json& plan, backends::Backend& backend) {
           results::parse_rules(plan.at("rules").dump(), "plan, /rules"),
           plan.at("rules_sha256").get<std::string>(),
           plan.at("seed").get<std::uint64_t>(),
-          plan.at("phase") == "repeat" ? std::string() : find_lowered_fp32(backend)};
+          plan.at("phase") == "repeat" || plan.at("phase") == "resume" ? std::string()
+                                                                       : find_lowered_fp32(backend)};
 }
 
 void finish(const Trial& trial, const Json& body, EventWriter& events) {
@@ -91,7 +95,8 @@ void finish(const Trial& trial, const Json& body, EventWriter& events) {
   events.write("trial_finished", event);
 }
 
-void validate(const Session& session, const std::vector<Trial>& trials, EventWriter& events) {
+void validate(const Session& session, const std::vector<Trial>& trials, const std::string& checkpoints,
+              EventWriter& events) {
   std::optional<CaseRun> run;
   std::optional<TrainingRun> training;
   const Trial* previous = nullptr;
@@ -103,7 +108,7 @@ void validate(const Session& session, const std::vector<Trial>& trials, EventWri
       training.reset();
       const bool with_edges = cases_seen.insert(trial.definition.name).second;
       if (trial.definition.training) {
-        training.emplace(session, trial.definition, trial.shape);
+        training.emplace(session, trial.definition, trial.shape, checkpoints);
       } else {
         run.emplace(session, trial.definition, trial.shape, with_edges);
       }
@@ -111,7 +116,8 @@ void validate(const Session& session, const std::vector<Trial>& trials, EventWri
     previous = &trial;
     if (trial.judged_before) continue;
     events.write("trial_started", {{"id", trial.id}});
-    finish(trial, training ? training->judge(trial.precision) : run->judge(trial.precision), events);
+    finish(trial, training ? training->judge(trial.id, trial.precision) : run->judge(trial.precision),
+           events);
   }
 }
 
@@ -136,6 +142,19 @@ Json repeat_trial(const Session& session, const Trial& trial) {
   });
   if (failure) body = {{"verdict", results::to_string(failure->verdict)}, {"reason", failure->reason}};
   return body;
+}
+
+void resume(const Session& session, const std::vector<Trial>& trials, EventWriter& events) {
+  for (const auto& trial : trials) {
+    if (!trial.definition.training || !cases::trains_in(trial.precision)) {
+      throw UsageError("plan: trial " + trial.id + " trains nothing that could be resumed",
+                       "give a training case, and a precision that it is trained in");
+    }
+    events.write("trial_started", {{"id", trial.id}});
+    finish(trial,
+           resume_training({session, trial.definition, trial.shape}, trial.precision, trial.checkpoint),
+           events);
+  }
 }
 
 void repeat(const Session& session, const std::vector<Trial>& trials, EventWriter& events) {
@@ -171,9 +190,9 @@ void run_plan(const Json& plan, EventWriter& events) {
                            "build again, so that driver and workers fit");
   }
   const auto phase = plan.at("phase").get<std::string>();
-  if (phase != "validate" && phase != "repeat" && phase != "selftest") {
+  if (phase != "validate" && phase != "repeat" && phase != "selftest" && phase != "resume") {
     throw UsageError(
-        "plan: ampgate-validate knows the phases validate, repeat and selftest, not '" + phase + "'",
+        "plan: ampgate-validate knows the phases validate, repeat, resume and selftest, not '" + phase + "'",
         "use ampgate-bench for the other phases");
   }
   std::vector<Trial> trials;
@@ -185,8 +204,12 @@ void run_plan(const Json& plan, EventWriter& events) {
     const Heartbeat heartbeat(events);
     if (phase == "selftest") {
       test_detector(session, trials, plan.at("selftest"), events);
+    } else if (phase == "validate") {
+      validate(session, trials, plan.value("checkpoints", ""), events);
+    } else if (phase == "resume") {
+      resume(session, trials, events);
     } else {
-      (phase == "validate" ? validate : repeat)(session, trials, events);
+      repeat(session, trials, events);
     }
   }
   events.write("done");

@@ -51,6 +51,24 @@ TEST(Plan, AWholePlanIsRead) {
   EXPECT_EQ(problem(validation), "");
 }
 
+TEST(Plan, AResumedTrainingSaysWhereItBegins) {
+  Json resumed = plan();
+  resumed["phase"] = "resume";
+  EXPECT_NE(problem(resumed).find("/trials/0/checkpoint"), std::string::npos);
+  Json& checkpoint = resumed["trials"][0]["checkpoint"];
+  checkpoint = {{"folder", "start"}, {"steps", 1}, {"other_precision", false}, {"other_build", false}};
+  EXPECT_EQ(problem(resumed), "");
+  checkpoint["keep"] = "later";
+  checkpoint["digest"] = "d";
+  EXPECT_EQ(problem(resumed), "");
+  for (const auto& [key, value] : {std::pair{"folder", Json("")}, std::pair{"steps", Json(0)},
+                                   std::pair{"other_precision", Json(1)}, std::pair{"keep", Json("")}}) {
+    Json bad = resumed;
+    bad["trials"][0]["checkpoint"][key] = value;
+    EXPECT_NE(problem(bad).find(std::string("/checkpoint/") + key), std::string::npos) << key;
+  }
+}
+
 TEST(Plan, EveryMissingKeyIsNamed) {
   for (const char* pointer : {"/ampgate_plan",
                               "/phase",

@@ -175,6 +175,18 @@ void judge_baseline(const TrainingSetup& setup, const WatchedRun& watched, Judge
   judgement.reason = fault_of_baseline(setup, watched) + ": " + judgement.reason;
 }
 
+// The state to go back to, and why there is none.
+void keep_before_bad(const WatchedRun& watched, const Judgement& judgement, bool failed,
+                     TrialCheckpoints& checkpoints) {
+  const std::string verdict = "'" + std::string(results::to_string(judgement.verdict)) + "'";
+  if (!failed)
+    return checkpoints.no_bad_step("the verdict is " + verdict + ": there is nothing to go back to");
+  if (!watched.before_bad) return checkpoints.no_bad_step("no single batch made the verdict " + verdict);
+  const auto step = *watched.bad_step;
+  checkpoints.keep_before_bad(*watched.before_bad, static_cast<std::int64_t>(step),
+                              watched.steps.at(step).loss);
+}
+
 // The same steps were taken, to the same weights.
 bool reproduces(const PlainRun& plain, const WatchedRun& watched) {
   if (watched.steps.back().weights != plain.weights) return false;
@@ -238,7 +250,7 @@ Json trained_weights(const TrainingSetup& setup, const precision::Precision& pre
 }
 
 TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precision& precision,
-                           std::optional<TrainingBaseline>& baseline) {
+                           std::optional<TrainingBaseline>& baseline, TrialCheckpoints* checkpoints) {
   const Session& session = setup.session;
   const auto& rules = session.rules.training;
   const Way way = usual_way(precision);
@@ -280,6 +292,7 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
   training["steps"] = to_json(steps);
   const Json explained = explanation(setup, way, steps, judgement);
   const bool failed = !results::opens_gate(judgement.verdict, session.rules.suspect_opens_gate);
+  if (checkpoints != nullptr) keep_before_bad(steps, judgement, failed, *checkpoints);
   if (!is_baseline && failed && judgement.verdict != Verdict::kAmbiguous) {
     const int until = steps.bad_step ? static_cast<int>(*steps.bad_step) + 1 : 1;
     const int least = std::min(rules.updates, std::max(8, rules.max_consecutive_skips + 2));

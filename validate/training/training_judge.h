@@ -6,6 +6,7 @@
 
 #include "validate/training/final_quality.h"
 #include "validate/training/training_setup.h"
+#include "validate/training/trial_checkpoints.h"
 #include "validate/training/watched_run.h"
 #include "validate/trial.h"
 
@@ -20,8 +21,9 @@ struct TrainingBaseline {
 // A training of its own, plainly: {"weights": digest of the weights that it ends with}.
 results::Json trained_weights(const TrainingSetup& setup, const precision::Precision& precision);
 
-// `baseline` is filled by the trial in FP32 and read by the others. What operators throw passes through.
+// `baseline` is filled by the trial in FP32 and read by the others. `checkpoints` may be null. What operators
+// throw passes through.
 TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precision& precision,
-                           std::optional<TrainingBaseline>& baseline);
+                           std::optional<TrainingBaseline>& baseline, TrialCheckpoints* checkpoints);
 
 }  // namespace ampgate::validate

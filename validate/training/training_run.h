@@ -1,7 +1,9 @@
 // All precisions of one training case in one shape: the baseline first, and nothing without a sound one.
 #pragma once
 
+#include <filesystem>
 #include <optional>
+#include <string>
 
 #include "validate/training/training_judge.h"
 
@@ -9,17 +11,21 @@ namespace ampgate::validate {
 
 class TrainingRun {
  public:
-  TrainingRun(const Session& session, const cases::Case& definition, cases::Shape shape);
+  // `checkpoints`: where trials keep theirs, in folders of their own; empty: nowhere.
+  TrainingRun(const Session& session, const cases::Case& definition, cases::Shape shape,
+              std::filesystem::path checkpoints);
 
   // The body of `trial_finished` without `id`, as CaseRun::judge gives it.
-  results::Json judge(const precision::Precision& precision);
+  results::Json judge(const std::string& id, const precision::Precision& precision);
 
  private:
-  TrialAnswer answer(const precision::Precision& precision);
-  TrialAnswer train(const precision::Precision& precision);
+  TrialAnswer answer(const std::string& id, const precision::Precision& precision);
+  // For a precision that cannot be judged at all; empty when it can.
+  std::optional<TrialAnswer> refusal(const precision::Precision& precision);
   const Judgement& baseline();
 
   TrainingSetup setup_;
+  std::filesystem::path checkpoints_;
   std::optional<TrainingBaseline> baseline_;
   std::optional<TrialAnswer> baseline_answer_;
 };

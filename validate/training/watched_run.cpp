@@ -80,9 +80,42 @@ std::vector<std::string> digests_by_optimizer(const cases::Trainer& trainer) {
   return digests;
 }
 
-bool is_bad(const StepReport& step) {
-  return !std::isfinite(step.loss) || step.nonfinite > 0 || !step.weights_finite;
-}
+// Finds the step that a failure goes back to while the training runs: states are kept of few steps.
+class BadStep {
+ public:
+  bool is_final() const { return lost_; }
+
+  // `before`: the state with which the step began.
+  void note(std::size_t number, const StepReport& step, cases::Checkpoint before) {
+    lost_ = !std::isfinite(step.loss) || !step.weights_finite;
+    if (lost_) {
+      found_ = Found{number, std::move(before)};
+    } else if (step.nonfinite == 0) {
+      run_ = 0;
+    } else {
+      if (run_++ == 0) begin_ = Found{number, std::move(before)};
+      if (run_ > longest_) {
+        longest_ = run_;
+        found_ = begin_;
+      }
+    }
+  }
+
+  void put_into(WatchedRun& run) {
+    if (!found_) return;
+    run.bad_step = found_->number;
+    run.before_bad = std::move(found_->before);
+  }
+
+ private:
+  struct Found {
+    std::size_t number;
+    cases::Checkpoint before;
+  };
+  bool lost_ = false;
+  int run_ = 0, longest_ = 0;
+  std::optional<Found> begin_, found_;
+};
 
 // Seven digits, as FP32 has them: records stay readable.
 Json short_number(double value) {
@@ -105,9 +138,10 @@ WatchedRun watch(cases::Trainer& trainer, int steps, const std::vector<int>& sha
       run.parameters.push_back(optimizer->name(i));
   }
   std::vector<std::string> before = digests_by_optimizer(trainer);
+  BadStep bad;
   for (int number = 0; number < steps; ++number) {
     std::optional<cases::Checkpoint> state;
-    if (!run.bad_step) state = trainer.save();
+    if (!bad.is_final()) state = trainer.save();
     if (std::find(shadow_at.begin(), shadow_at.end(), number) != shadow_at.end()) {
       run.shadows.push_back(state ? *state : trainer.save());
     }
@@ -125,12 +159,10 @@ WatchedRun watch(cases::Trainer& trainer, int steps, const std::vector<int>& sha
     for (std::size_t i = 0; i < after.size(); ++i)
       report.unchanged.push_back(report.stepped[i] && after[i] == before[i]);
     before = std::move(after);
-    if (!run.bad_step && is_bad(report)) {
-      run.bad_step = static_cast<std::size_t>(number);
-      run.before_bad = std::move(state);
-    }
+    if (state) bad.note(static_cast<std::size_t>(number), report, *std::move(state));
     run.steps.push_back(std::move(report));
   }
+  bad.put_into(run);
   return run;
 }
 

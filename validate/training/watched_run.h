@@ -37,7 +37,9 @@ struct StepReport {
 struct WatchedRun {
   std::vector<std::string> parameters;
   std::vector<StepReport> steps;
-  // The state before the first step whose loss, gradients or weights were not finite, and its number.
+  // The state before the step that a failure goes back to, and its number: the first whose loss or weights
+  // were not finite, else the first of the longest run of steps with such gradients. A scaler skips single
+  // ones while it looks for its scale.
   std::optional<cases::Checkpoint> before_bad;
   std::optional<std::size_t> bad_step;
   std::vector<cases::Checkpoint> shadows;  // states at the steps asked for
