@@ -18,11 +18,11 @@ from referencing import Registry, Resource
 from test_run import SCHEMA
 
 RULES = {"ampgate_rules": 1, "training": {"updates": 8, "seeds": 2, "shadow_steps": 1}}
-FP16 = "train_overflow/batch16/autocast-fp16"
+FP16 = "train_late_overflow/batch16/autocast-fp16"
 BAD_STEP = 5  # tests/worker/training_overflow.cpp
 
 
-def validate(archive: Path, case: str = "train_overflow", **more: Any) -> Result:  # noqa: ANN401
+def validate(archive: Path, case: str = "train_late_overflow", **more: Any) -> Result:  # noqa: ANN401
     rules = archive / "rules.json"
     archive.mkdir(exist_ok=True)
     rules.write_text(json.dumps(RULES))
@@ -69,7 +69,7 @@ def test_the_record_names_checkpoints_and_batch(failed: Path) -> None:
         assert document["state"]["iteration"] == step
         assert document["state"]["precision"] == "autocast-fp16"
         assert document["state"]["run"]["build_id"] == trial(failed)["evidence"]["build_id"]
-    passed = trial(failed, "train_overflow/batch16/fp32")["checkpoints"]
+    passed = trial(failed, "train_late_overflow/batch16/fp32")["checkpoints"]
     assert set(passed) == {"start", "absent"}
     assert set(passed["absent"]) == {"before_bad"}
 
@@ -126,7 +126,7 @@ def test_steps_beyond_the_record_are_not_compared(failed: Path, tmp_path: Path) 
 
 
 def test_another_precision_must_be_asked_for_and_is_recorded(failed: Path, tmp_path: Path) -> None:
-    refused = reproduce(failed, "--from", place(failed, "before_bad"), name="train_overflow/batch16/fp32")
+    refused = reproduce(failed, "--from", place(failed, "before_bad"), name="train_late_overflow/batch16/fp32")
     assert refused.code == 2
     assert '"autocast-fp16"' in refused.err
     assert '"fp32"' in refused.err
@@ -222,7 +222,7 @@ def resealed(folder: Path, change: Any) -> None:  # noqa: ANN401
 @pytest.mark.parametrize(
     ("pointer", "value", "words"),
     [
-        (["case"], "train_throws", ["case", "train_throws", "train_overflow"]),
+        (["case"], "train_throws", ["case", "train_throws", "train_late_overflow"]),
         (["shape"], "batch32", ["shape", "batch32", "batch16"]),
         (["seed"], 2, ["seed", "2", "1"]),
         (["run", "build_id"], "f" * 64, ["build_id", "f" * 64, "--worker"]),
@@ -315,7 +315,7 @@ def test_a_full_disk_costs_no_verdict(failed: Path, tmp_path: Path) -> None:
 def test_killed_and_resumed(tmp_path: Path) -> None:
     """Killed in the FP16 trial; what a killed write may leave is gone after the run went on."""
     (tmp_path / "rules.json").write_text(json.dumps(RULES))
-    selection = ["--suite", "training", "--case", "train_overflow", "--precision", "autocast-fp16"]
+    selection = ["--suite", "training", "--case", "train_late_overflow", "--precision", "autocast-fp16"]
     command = ["validate", *selection, "--rules", "rules.json", "--archive", "archive", "--worker", str(TEST_WORKER)]
     driver = subprocess.Popen(
         [AMPGATE, *command], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -336,7 +336,7 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
     (record,) = records(tmp_path / "archive")
     assert {path.name for path in of_fp16.iterdir()} == {"start", "before-bad"}
     assert reproduce(record).code == 0
-    kept = trial(record, "train_overflow/batch16/fp32")["checkpoints"]["start"]
+    kept = trial(record, "train_late_overflow/batch16/fp32")["checkpoints"]["start"]
     assert json.loads((root / kept["folder"] / "checkpoint.json").read_text())["digest"] == kept["digest"]
 
 

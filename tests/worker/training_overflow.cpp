@@ -59,7 +59,7 @@ Case overflowing(std::string name, at::Tensor (*loss)(State&)) {
                                .rows = {{"x", "held_out_x"}, {"y", "held_out_y"}}}};
 }
 
-const Registration infinities{overflowing("train_overflow", loss<goes_on>)};
+const Registration infinities{overflowing("train_late_overflow", loss<goes_on>)};
 const Registration exceptions{overflowing("train_throws", loss<throws>)};
 const Registration crash{overflowing("train_crashes", loss<crashes>)};
 
