@@ -15,7 +15,8 @@ Trials = dict[str, dict[str, Any]]
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     archive = tmp_path_factory.mktemp("examples")
-    result = ampgate("run", "--suite", "examples", "--archive", archive)
+    inference = ["--case", "[!t]*", "--case", "tie_scores"]  # the trainings have tests of their own
+    result = ampgate("run", "--suite", "examples", *inference, "--archive", archive)
     assert result.code == 1, result.err + result.out
     (path,) = records(archive)
     return json.loads(path.read_text())
