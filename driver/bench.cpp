@@ -4,6 +4,7 @@
 #include "driver/commands.h"
 #include "driver/cpus.h"
 #include "driver/device.h"
+#include "driver/kept_checkpoints.h"
 #include "driver/names.h"
 #include "driver/report.h"
 #include "driver/run_plan.h"
@@ -106,6 +107,8 @@ results::ExitCode bench(const Options& options) {
       trial["absent"].erase("measurement");
       if (trial["absent"].empty()) trial.erase("absent");
     }
+    move_checkpoints(trial, std::filesystem::path(options.evidence).parent_path(),
+                     journal.path().parent_path());
     journal.append({{"trial", trial}});
   }
   return complete(options, folder, std::move(journal));

@@ -12,6 +12,7 @@
 #include "driver/execute.h"
 #include "driver/exit_code.h"
 #include "driver/interrupt.h"
+#include "driver/kept_checkpoints.h"
 #include "driver/machine.h"
 #include "driver/modes_table.h"
 #include "driver/previous_run.h"
@@ -94,7 +95,9 @@ void print_record(const Options& options, const std::string& text, const std::st
     }
   }
   print_lines(record.value("answer", std::vector<std::string>{}), "");
-  if (!options.quiet) fmt::print("\nRecord: {}\n", path);
+  if (options.quiet) return;
+  print_lines(replay_lines(record, path), "");
+  fmt::print("\nRecord: {}\n", path);
 }
 
 results::ExitCode complete(const Options& options, const WorkerFolder& folder, results::Journal journal) {

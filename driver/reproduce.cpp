@@ -97,7 +97,7 @@ results::ExitCode reproduce(const Options& options) {
   plan.settings = process_settings(with_recorded_settings(options, original.at("settings")));
   plan.trials = with_baseline(before);
   plan.phases = {"validate"};
-  const bool from_checkpoint = resumes(options, before);
+  const bool from_checkpoint = resumes(options, before, original.at("device").get<std::string>());
   if (from_checkpoint)
     plan.trials = {resumed_trial(options, before, plan.trials.back(), folder.manifest.precisions)};
 

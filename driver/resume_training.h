@@ -10,7 +10,8 @@
 namespace ampgate::driver {
 
 // Does the trial go on from a checkpoint: one that the options name, or the one before its bad batch?
-bool resumes(const Options& options, const results::Json& recorded);
+// `device` is the record's; on one of another kind that batch does not come out the same.
+bool resumes(const Options& options, const results::Json& recorded, const std::string& device);
 
 // The trial under the precision that the options ask for. Throws results::UsageError for an unknown one and
 // for a trial that trains nothing.

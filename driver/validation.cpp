@@ -87,7 +87,7 @@ class Validation {
     record(body);
   }
 
-  void judge(const Trial& trial, Verdict verdict, const std::string& reason) {
+  void judge(const Trial& trial, Verdict verdict, const std::string& reason, Json checkpoints = Json()) {
     Json body{{"id", trial.id},
               {"case", trial.case_name},
               {"shape", shape_json(trial)},
@@ -95,7 +95,7 @@ class Validation {
               {"verdict", results::to_string(verdict)},
               {"reason", reason},
               {"absent", {{"accuracy", reason}, {"evidence", reason}}}};
-    if (Json kept = left_checkpoints(trial); !kept.is_null()) body["checkpoints"] = std::move(kept);
+    if (!checkpoints.is_null()) body["checkpoints"] = std::move(checkpoints);
     record(body);
   }
 
@@ -137,7 +137,7 @@ class Validation {
     for (const auto& trial : context_.trials) {
       if (trial.id != ending.in_flight) continue;
       if (!is_judged(trial)) {
-        judge(trial, verdict, reason);
+        judge(trial, verdict, reason, left_checkpoints(trial));
       } else {
         close_group(trial, "the fp32 baseline, made again in a fresh process, failed: " + reason);
       }

@@ -121,12 +121,11 @@ class Trainer {
   bool any_unscaled() const;
   void check_complete(const char* used) const;  // throws unless all micro-batches have had their backward
   struct Restored;
+  class StateReader;
   // Which training it is: what a checkpoint must agree with.
   results::Json identity() const;
   // What a step reads beside weights and rows; a case may write to it, as batch norm does to running means.
   std::vector<const NamedTensor*> buffers() const;
-  // Checks all of it.
-  Restored read(const Checkpoint& checkpoint, OtherPrecision other) const;
   void place_rows(int micro_batch);
   void cut_batch(std::int64_t iteration, int micro_batch, std::vector<at::Tensor>& rows) const;
 

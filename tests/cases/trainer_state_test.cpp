@@ -324,6 +324,44 @@ INSTANTIATE_TEST_SUITE_P(
         tensor("TensorOfNobody", "weights.third", at::zeros({1}), {"weights.third", "no place"})),
     [](const auto& one) { return one.param.name; });
 
+void visit(const Json& value, const Json::json_pointer& at,
+           const std::function<void(const Json::json_pointer&)>& use) {
+  use(at);
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.items()) visit(member, at / key, use);
+  } else if (value.is_array()) {
+    for (std::size_t i = 0; i < value.size(); ++i) visit(value[i], at / i, use);
+  }
+}
+
+TEST(TrainerState, NoValueInTheStateDoesMoreThanBeRefused) {
+  const Subject subject(two(), "autocast-fp16");
+  const auto trainer = subject.trainer();
+  run(*trainer, 3);
+  const Checkpoint good = trainer->save();
+  int refused = 0, taken = 0;
+  visit(good.state, Json::json_pointer(), [&](const Json::json_pointer& place) {
+    for (const Json& value : {Json(nullptr), Json(true), Json(-1), Json(1e300), Json(std::uint64_t{1} << 63),
+                              Json("x"), Json("nan"), Json::array(), Json::object(), Json({{"x", 1}})}) {
+      for (const auto other : {OtherPrecision::kRefused, OtherPrecision::kAllowed}) {
+        Checkpoint bad = good;
+        bad.state[place] = value;
+        try {
+          trainer->restore(bad, other);
+          ++taken;
+          trainer->restore(good, OtherPrecision::kAllowed);
+        } catch (const std::invalid_argument& error) {
+          ++refused;
+          EXPECT_NE(std::string(error.what()), "");
+        }
+        EXPECT_EQ(trainer->save().state, good.state) << place << ": " << value;
+      }
+    }
+  });
+  EXPECT_GT(refused, 1000);
+  EXPECT_LT(taken, refused / 10);
+}
+
 TEST(TrainerState, AnotherPrecisionMustBeAskedForAndIsRecorded) {
   const Subject half_subject(momentum(), "autocast-fp16", {.init_scale = 4096, .growth_interval = 2});
   const auto half = half_subject.trainer();

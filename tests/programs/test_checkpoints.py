@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import time
@@ -17,7 +18,11 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from test_run import SCHEMA
 
-RULES = {"ampgate_rules": 1, "training": {"updates": 8, "seeds": 2, "shadow_steps": 1}}
+RULES = {
+    "ampgate_rules": 1,
+    "training": {"updates": 8, "seeds": 2, "shadow_steps": 1},
+    "measurement": {"processes": 1, "min_blocks": 6, "cell_time_ms": 1.0},
+}
 FP16 = "train_late_overflow/batch16/autocast-fp16"
 BAD_STEP = 5  # tests/worker/training_overflow.cpp
 
@@ -96,6 +101,15 @@ def test_exactly_that_batch_is_replayed(failed: Path) -> None:
     assert "step 5" in words
     assert "aten::linear" in words
     assert words.count("same as in the record") == 2
+
+
+def test_the_run_says_how_to_replay(tmp_path: Path) -> None:
+    said = validate(tmp_path).out
+    (line,) = [line for line in said.splitlines() if "That batch again: " in line]
+    assert line.startswith(f"Step {BAD_STEP} made {FP16} fail.")
+    words = shlex.split(line.split("That batch again: ")[1])
+    assert words[0] == "ampgate"
+    assert ampgate(*words[1:], "--worker", TEST_WORKER).code == 0
 
 
 def test_a_moved_archive_replays(copied: Path) -> None:
@@ -338,6 +352,31 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
     assert reproduce(record).code == 0
     kept = trial(record, "train_late_overflow/batch16/fp32")["checkpoints"]["start"]
     assert json.loads((root / kept["folder"] / "checkpoint.json").read_text())["digest"] == kept["digest"]
+
+
+def test_nothing_else_is_overwritten(failed: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("important")
+    result = reproduce(failed, "--from", place(failed, "start"), "--keep", tmp_path / "mine")
+    assert result.code == 2
+    assert "thesis.txt" in result.err
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "important"
+
+
+def test_what_trains_nothing_has_no_checkpoint(smoke_record: Path, tmp_path: Path) -> None:
+    result = ampgate("reproduce", smoke_record, "matmul/65x33x100/cast-bf16", "--from", tmp_path)
+    assert result.code == 2
+    assert "trained nothing" in result.err
+
+
+def test_a_measurement_names_the_checkpoints_of_its_evidence(failed: Path, tmp_path: Path) -> None:
+    ampgate("bench", "--evidence", failed, "--archive", tmp_path / "measured", "--worker", TEST_WORKER)
+    (record,) = records(tmp_path / "measured")
+    for name in ("start", "before_bad"):
+        kept = trial(record)["checkpoints"][name]
+        assert (record.parent / kept["folder"]).resolve() == place(failed, name).resolve()
+        assert kept["digest"] == trial(failed)["checkpoints"][name]["digest"]
+    assert reproduce(record).code == 0
 
 
 def test_a_step_that_throws_is_replayed(tmp_path: Path) -> None:

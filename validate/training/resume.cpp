@@ -2,8 +2,8 @@
 
 #include "cases/training/checkpoint_reader.h"
 #include "results/error.h"
-#include "validate/failure.h"
 #include "validate/numerics.h"
+#include "validate/training/guarded_training.h"
 #include "validate/training/step_trace.h"
 #include "validate/training/trial_checkpoints.h"
 #include "validate/training/watched_run.h"
@@ -70,7 +70,7 @@ Json resume_training(const TrainingSetup& setup, const precision::Precision& pre
   Json resumed{{"iteration", trainer->iteration()},
                {"changes", trainer->changes()},
                {"scaler", scaler_word(way, *trainer, checkpoint)}};
-  const auto failure = catch_failure([&] {
+  const TrialAnswer answer = guarded_training(precision, [&] {
     const WatchedRun watched = watch(*trainer, request.at("steps").get<int>(), {});
     resumed["steps"] = to_json(watched);
     resumed["losses"] = Json::array();
@@ -82,9 +82,13 @@ Json resume_training(const TrainingSetup& setup, const precision::Precision& pre
       resumed["kept"] = cases::write_checkpoint(request.at("keep").get<std::string>(), last);
     }
     explain(setup, way, watched, resumed);
+    TrialAnswer taken;
+    taken.body["resumed"] = std::move(resumed);
+    return taken;
   });
-  if (failure) return {{"verdict", results::to_string(failure->verdict)}, {"reason", failure->reason}};
-  return {{"resumed", std::move(resumed)}};
+  if (!answer.body.empty()) return answer.body;
+  const Judgement& judgement = answer.judgement;
+  return {{"verdict", results::to_string(judgement.verdict)}, {"reason", judgement.reason}};
 }
 
 }  // namespace ampgate::validate
