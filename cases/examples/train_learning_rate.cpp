@@ -1,12 +1,12 @@
-// A learning rate a thousand times too high: training diverges until nothing is finite, in every precision.
+// A learning rate a thousand times too high: training diverges, in every precision.
 #include "cases/examples/training_example.h"
 
-namespace ampgate::cases {
+namespace ampgate::cases::example {
 namespace {
 
-const Registration registration{
-    training_example("train_learning_rate",
-                     {.optimizers = {{.kind = OptimizerKind::kSgd, .learning_rate = 100, .momentum = 0.9}}})};
+constexpr OptimizerSpec kOptimizer{.kind = OptimizerKind::kSgd, .learning_rate = 100, .momentum = 0.9};
+
+const Registration registration{training("train_learning_rate", kOptimizer)};
 
 }  // namespace
-}  // namespace ampgate::cases
+}  // namespace ampgate::cases::example

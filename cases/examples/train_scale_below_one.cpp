@@ -2,18 +2,17 @@
 // Training goes on from there.
 #include "cases/examples/training_example.h"
 
-namespace ampgate::cases {
+namespace ampgate::cases::example {
 namespace {
 
 constexpr double kUnit = 1e7;
 
 at::Tensor loss(State& state) { return cross_entropy(state) * kUnit; }
 
-const Registration registration{training_example(
-    "train_scale_below_one",
-    {.optimizers = {{.kind = OptimizerKind::kSgd, .learning_rate = 0.1 / kUnit, .momentum = 0.9}},
-     .schedules = {falling(0)}},
-    loss)};
+constexpr OptimizerSpec kOptimizer{
+    .kind = OptimizerKind::kSgd, .learning_rate = 0.1 / kUnit, .momentum = 0.9};
+
+const Registration registration{training("train_scale_below_one", kOptimizer, loss)};
 
 }  // namespace
-}  // namespace ampgate::cases
+}  // namespace ampgate::cases::example

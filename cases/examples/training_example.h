@@ -1,28 +1,26 @@
-// The digits classifier again, as the training examples change it: each goes wrong in one way.
+// A small classifier of the digits, as the training examples change it: each goes wrong in one way.
 #pragma once
 
-#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/core/Tensor.h>
 
 #include <string>
 
-#include "cases/models/digits.h"
+#include "cases/case.h"
 #include "cases/steps/digits_step.h"
 
-namespace ampgate::cases {
+namespace ampgate::cases::example {
 
-inline constexpr OptimizerSpec kExampleSgd{
-    .kind = OptimizerKind::kSgd, .learning_rate = 0.1, .momentum = 0.9};
+// (batch, 1, 8, 8); two linear layers: 64 to 32 to 10.
+enum : std::size_t { kImages, kLabels, kHidden, kHiddenBias, kHead, kHeadBias, kTensors };
 
-// Batches of 32 in the suite `examples`; `loss` in the place of the cross entropy, where it is given.
-inline Case training_example(std::string name, Training training, at::Tensor (*loss)(State&) = nullptr) {
-  Case definition = digits_step(std::move(name), std::move(training));
-  definition.suites = {{"examples", {{32}}}};
-  if (loss != nullptr) definition.training->loss = loss;
-  return definition;
-}
+inline constexpr OptimizerSpec kSgd{.kind = OptimizerKind::kSgd, .learning_rate = 0.1, .momentum = 0.9};
 
-inline at::Tensor cross_entropy(State& state) {
-  return at::cross_entropy_loss(digits::scores(state)[0], state[digits::kLabels]);
-}
+void add_weights(State& state, const Fill& fill);
+Outputs scores(State& state);
+at::Tensor cross_entropy(State& state);  // of the scores
 
-}  // namespace ampgate::cases
+// Batches of 32 in the suite `examples`, with a falling learning rate; `loss` in the place of the cross
+// entropy where it is given.
+Case training(std::string name, OptimizerSpec optimizer, at::Tensor (*loss)(State&) = cross_entropy);
+
+}  // namespace ampgate::cases::example
