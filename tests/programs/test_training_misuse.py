@@ -22,8 +22,8 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> Trials:
     rules = folder / "rules.json"
     rules.write_text(json.dumps({"training": {"updates": 4, "seeds": 1, "shadow_steps": 1}}))
     result = ampgate(
-        "validate", "--suite", "training", "--case", "misuse_*", "--worker", TEST_WORKER, "--archive", folder / "archive",
-        "--rules", rules,
+        "validate", "--suite", "training", "--case", "misuse_*", "--worker", TEST_WORKER, "--rules", rules,
+        "--archive", folder / "archive",
     )  # fmt: skip
     assert result.code == 1, result.err + result.out
     (record,) = records(folder / "archive")

@@ -14,7 +14,7 @@ namespace ampgate::validate {
 namespace {
 
 constexpr double kDiverged = 10;
-constexpr double kLowered = 0.01;
+constexpr double kLowered[] = {1e-2, 1e-4, 1e-6};
 constexpr std::int64_t kIgnored = -100;  // PyTorch's ignore_index
 
 std::int64_t classes_of(const TrainingSetup& setup, const cases::Decisions& rule) {
@@ -42,11 +42,11 @@ bool fails_before_any_update(const WatchedRun& run) {
   return !std::isfinite(first.loss) || first.nonfinite > 0;
 }
 
-bool lower_rates_heal(const TrainingSetup& setup, int steps) {
+bool heals(const TrainingSetup& setup, double factor, std::size_t steps) {
   const auto trainer = setup.trainer(usual_way(precision::baseline()), setup.session.seed);
   for (const auto& optimizer : trainer->optimizers())
-    optimizer->set_learning_rate(optimizer->learning_rate() * kLowered);
-  return !fails(watch(*trainer, steps, {}));
+    optimizer->set_learning_rate(optimizer->learning_rate() * factor);
+  return !fails(watch(*trainer, static_cast<int>(steps), {}));
 }
 
 }  // namespace
@@ -75,16 +75,31 @@ void check_labels(const TrainingSetup& setup) {
 }
 
 bool diverges(const WatchedRun& run) {
-  return run.steps.back().loss > kDiverged * std::max(run.steps.front().loss, 1e-3);
+  const double first = std::max(run.steps.front().loss, 1e-3);
+  const double last = run.steps.back().loss;
+  return last > kDiverged * first ||
+         (highest_loss(run).first > kDiverged * first && last >= run.steps.front().loss);
 }
 
-std::string fault_of_baseline(const TrainingSetup& setup, const WatchedRun& run) {
-  if (!fails_before_any_update(run) && lower_rates_heal(setup, static_cast<int>(run.steps.size()))) {
-    const auto [loss, step] = highest_loss(run);
-    return "the learning rate is too high: the loss goes from " + text(run.steps.front().loss) + " to " +
-           text(loss) + " at step " + std::to_string(step) + ", and with a hundredth of the rate " +
-           std::to_string(run.steps.size()) +
-           " steps stay finite and do not diverge. Lower it; no precision heals that";
+bool makes_no_progress(const WatchedRun& run) {
+  const std::size_t fifth = run.steps.size() / 5;
+  double change = 0;
+  for (std::size_t i = 0; i < fifth; ++i)
+    change += run.steps[run.steps.size() - 1 - i].loss - run.steps[i].loss;
+  return fifth > 0 && change >= 0;
+}
+
+std::string fault_of_baseline(const TrainingSetup& setup, const WatchedRun& run, bool overflow) {
+  const auto [highest, step] = highest_loss(run);
+  const double first = run.steps.front().loss;
+  if (!fails_before_any_update(run) && (overflow || highest > kDiverged * std::max(first, 1e-3))) {
+    for (const double factor : kLowered) {
+      if (!heals(setup, factor, run.steps.size())) continue;
+      return "the learning rate is too high: the loss goes from " + text(first) + " to " + text(highest) +
+             " at step " + std::to_string(step) + ", and with " + text(factor) + " times the rate " +
+             std::to_string(run.steps.size()) +
+             " steps stay finite and do not diverge. Lower it; no precision heals that";
+    }
   }
   return "FP32 fails by itself: change the model or its data, not the precision";
 }

@@ -50,6 +50,7 @@ ShadowStep compare_gradients(const std::vector<at::Tensor>& trial, const std::ve
     nonzero += static_cast<double>(has.sum().item<std::int64_t>());
     zeroed += static_cast<double>(has.logical_and(own == 0).sum().item<std::int64_t>());
   }
+  result.norm = std::sqrt(squared_norm);
   result.error = std::isfinite(squared_error) ? ratio(std::sqrt(squared_error), std::sqrt(squared_norm))
                                               : std::numeric_limits<double>::infinity();
   result.zeroed = ratio(zeroed, nonzero);
@@ -58,6 +59,7 @@ ShadowStep compare_gradients(const std::vector<at::Tensor>& trial, const std::ve
 
 results::Json to_json(const ShadowStep& step, const std::vector<std::string>& parameters) {
   results::Json json{{"step", step.step},
+                     {"gradient_norm", results::number(step.norm)},
                      {"gradient_error", results::number(step.error)},
                      {"zeroed_share", step.zeroed},
                      {"parameters", results::Json::object()}};

@@ -12,6 +12,7 @@ namespace ampgate::validate {
 
 struct ShadowStep {
   std::int64_t step = 0;
+  double norm = 0;    // |g64|, Euclidean over all parameters
   double error = 0;   // |g - g64| / |g64|, Euclidean over all parameters; infinity where g is not finite
   double zeroed = 0;  // share of the elements that are not zero in FP64 and zero in the trial
   std::vector<double> errors;  // by parameter

@@ -73,46 +73,69 @@ double scale_at(const WatchedRun& trial, std::size_t step) {
   return trial.steps.at(step).scale;
 }
 
-Json judge_shadows(const TrainingSetup& setup, const Way& way, const WatchedRun& fp32,
-                   const WatchedRun& trial, Judgement& judgement) {
+struct Shadows {
+  std::vector<ShadowStep> trial;           // by state
+  std::vector<ShadowStep> without_scaler;  // empty where there is none
+};
+
+Shadows take_shadows(const TrainingSetup& setup, const Way& way, const WatchedRun& fp32,
+                     const WatchedRun& trial) {
+  const std::uint64_t seed = setup.session.seed;
+  const auto oracle = setup.oracle(seed);
+  Shadows shadows;
+  for (const cases::Checkpoint& state : fp32.shadows) {
+    const auto step = state.state.at("iteration").get<std::int64_t>();
+    const auto right = unscaled_gradients(*oracle, state);
+    const auto own = setup.trainer(way, seed, scale_at(trial, static_cast<std::size_t>(step)));
+    shadows.trial.push_back(compare_gradients(unscaled_gradients(*own, state), right, step));
+    if (!way.scaler) continue;
+    const auto without = setup.trainer({way.precision, false}, seed);
+    shadows.without_scaler.push_back(compare_gradients(unscaled_gradients(*without, state), right, step));
+  }
+  return shadows;
+}
+
+void judge_shadow(const TrainingSetup& setup, const Way& way, const ShadowStep& shadow,
+                  Judgement& judgement) {
   const auto& rules = setup.session.rules.training;
   const bool baseline = way.precision.name == precision::baseline().name;
   const double limit = baseline ? kFp32GradientError : rules.max_gradient_error;
-  Json list = Json::array();
-  double lost_without_scaler = 0;
-  const auto oracle = setup.oracle(setup.session.seed);
-  for (const cases::Checkpoint& state : fp32.shadows) {
-    const auto step = state.state.at("iteration").get<std::int64_t>();
-    const auto trainer =
-        setup.trainer(way, setup.session.seed, scale_at(trial, static_cast<std::size_t>(step)));
-    const ShadowStep shadow =
-        compare_gradients(unscaled_gradients(*trainer, state), unscaled_gradients(*oracle, state), step);
-    list.push_back(to_json(shadow, fp32.parameters));
-    if (way.scaler) {
-      const auto unscaled = setup.trainer({way.precision, false}, setup.session.seed);
-      const ShadowStep without =
-          compare_gradients(unscaled_gradients(*unscaled, state), unscaled_gradients(*oracle, state), step);
-      list.back()["without_scaler"] = {{"gradient_error", results::number(without.error)},
-                                       {"zeroed_share", without.zeroed}};
-      lost_without_scaler = std::max(lost_without_scaler, without.zeroed);
-    }
-    const std::string where = "at step " + std::to_string(step) + " of the FP32 training ";
-    if (std::isinf(shadow.error)) {
-      // A scale that is still too large gives infinities, and the step is skipped: the scaler's business.
-      if (!way.scaler) judgement.worsen(Verdict::kNonfinite, where + "gradients are not finite");
-    } else if (shadow.error > limit) {
-      judgement.worsen(Verdict::kInaccurate, where + "the gradient is off by " + text(shadow.error) +
-                                                 " of FP64's norm; " + text(limit) + " are allowed");
-    }
-    if (shadow.zeroed > rules.max_zeroed_share) {
-      judgement.worsen(Verdict::kInaccurate,
-                       where + text(100 * shadow.zeroed) + " % of the gradients that FP64 has are zero; " +
-                           text(100 * rules.max_zeroed_share) + " % are allowed: they underflow");
-    }
+  const std::string where = "at step " + std::to_string(shadow.step) + " of the FP32 training ";
+  if (std::isinf(shadow.error)) {
+    // A scale that is still too large gives infinities, and the step is skipped: the scaler's business.
+    if (!way.scaler) judgement.worsen(Verdict::kNonfinite, where + "gradients are not finite");
+  } else if (shadow.error > limit) {
+    judgement.worsen(Verdict::kInaccurate, where + "the gradient is off by " + text(shadow.error) +
+                                               " of FP64's norm; " + text(limit) + " are allowed");
   }
-  if (lost_without_scaler > rules.max_zeroed_share) {
+  if (shadow.zeroed > rules.max_zeroed_share) {
+    judgement.worsen(Verdict::kInaccurate,
+                     where + text(100 * shadow.zeroed) + " % of the gradients that FP64 has are zero; " +
+                         text(100 * rules.max_zeroed_share) + " % are allowed: they underflow");
+  }
+}
+
+// Near a minimum the gradient itself vanishes, and what is left of it is rounding: where its norm is under a
+// tenth of the largest, the final quality alone decides.
+Json judge_shadows(const TrainingSetup& setup, const Way& way, const Shadows& shadows,
+                   const std::vector<std::string>& parameters, Judgement& judgement) {
+  constexpr double kVanished = 0.1;
+  double largest = 0, lost = 0;
+  for (const auto& shadow : shadows.trial) largest = std::max(largest, shadow.norm);
+  Json list = Json::array();
+  for (std::size_t i = 0; i < shadows.trial.size(); ++i) {
+    const ShadowStep& shadow = shadows.trial[i];
+    list.push_back(to_json(shadow, parameters));
+    if (shadow.norm >= kVanished * largest) judge_shadow(setup, way, shadow, judgement);
+    if (!way.scaler) continue;
+    const ShadowStep& without = shadows.without_scaler[i];
+    list.back()["without_scaler"] = {{"gradient_error", results::number(without.error)},
+                                     {"zeroed_share", without.zeroed}};
+    lost = std::max(lost, without.zeroed);
+  }
+  if (lost > setup.session.rules.training.max_zeroed_share) {
     judgement.findings.push_back({"ordinary", "underflow-without-scaler",
-                                  "without the scaler " + text(100 * lost_without_scaler) +
+                                  "without the scaler " + text(100 * lost) +
                                       " % of the gradients that FP64 has would be zero: they underflow, and "
                                       "scaling heals it"});
   }
@@ -165,14 +188,26 @@ void judge_finite(const WatchedRun& watched, bool scaler, Judgement& judgement) 
   }
 }
 
-// What is wrong in FP32 already is said first: no precision heals it.
-void judge_baseline(const TrainingSetup& setup, const WatchedRun& watched, Judgement& judgement) {
+void judge_progress(const WatchedRun& watched, Judgement& judgement) {
+  const double first = watched.steps.front().loss, last = watched.steps.back().loss;
   if (diverges(watched)) {
-    judgement.worsen(Verdict::kQualityLost, "the loss grew from " + text(watched.steps.front().loss) +
-                                                " to " + text(watched.steps.back().loss));
+    judgement.worsen(Verdict::kQualityLost, "the training diverges: the loss begins with " + text(first) +
+                                                " and ends with " + text(last));
+  } else if (makes_no_progress(watched)) {
+    judgement.findings.push_back({"ordinary", "no-progress",
+                                  "in " + std::to_string(watched.steps.size()) +
+                                      " steps the loss of the FP32 training does not fall (it begins with " +
+                                      text(first) + " and ends with " + text(last) +
+                                      "): that 16 bit is no worse says little"});
   }
+}
+
+// What is wrong in FP32 already is said first: no precision heals it.
+void blame_baseline(const TrainingSetup& setup, const WatchedRun& watched, const Json& explained,
+                    Judgement& judgement) {
   if (!watched.bad_step && !diverges(watched)) return;
-  judgement.reason = fault_of_baseline(setup, watched) + ": " + judgement.reason;
+  const bool overflow = explained.value(Json::json_pointer("/first_bad/reason"), "") == "overflow";
+  judgement.reason = fault_of_baseline(setup, watched, overflow) + ": " + judgement.reason;
 }
 
 // The state to go back to, and why there is none.
@@ -274,11 +309,12 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
                                   "the watched training did not end with the weights of the plain one: what "
                                   "is said of its steps was seen only under observation"});
   }
-  if (is_baseline) judge_baseline(setup, watched, judgement);
+  if (is_baseline) judge_progress(watched, judgement);
   judge_updates(watched, judgement);
   if (is_baseline) baseline = TrainingBaseline{std::move(watched), {}};
   const WatchedRun& steps = is_baseline ? baseline->watched : watched;
-  training["shadow"] = judge_shadows(setup, way, baseline->watched, steps, judgement);
+  training["shadow"] = judge_shadows(setup, way, take_shadows(setup, way, baseline->watched, steps),
+                                     steps.parameters, judgement);
   Json absent = Json::object();
   if (results::opens_gate(judgement.verdict, session.rules.suspect_opens_gate)) {
     const auto qualities = train_all(setup, way, plain.quality);
@@ -291,6 +327,7 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
   if (steps.bad_step) training["bad_step"] = *steps.bad_step;
   training["steps"] = to_json(steps);
   const Json explained = explanation(setup, way, steps, judgement);
+  if (is_baseline) blame_baseline(setup, steps, explained, judgement);
   const bool failed = !results::opens_gate(judgement.verdict, session.rules.suspect_opens_gate);
   if (checkpoints != nullptr) keep_before_bad(steps, judgement, failed, *checkpoints);
   if (!is_baseline && failed && judgement.verdict != Verdict::kAmbiguous) {

@@ -1,0 +1,199 @@
+// Phase 1 for training, as a whole, on small trainings that go wrong in one known way.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "cases/fills.h"
+#include "session.h"
+#include "validate/case_fault.h"
+#include "validate/training/baseline_fault.h"
+#include "validate/training/isolation.h"
+#include "validate/training/training_run.h"
+#include "validate/training/watched_run.h"
+
+namespace ampgate::validate {
+namespace {
+
+using at::Tensor;
+using cases::Fill;
+using cases::Outputs;
+using cases::Shape;
+using cases::State;
+using results::Json;
+
+enum : std::size_t { kX, kTarget, kWeight };
+
+State setup(const Shape&, const Fill& fill) {
+  const Tensor x = fill.normal("x", {64, 8});
+  const Tensor right = fill.normal("right", {1, 8});
+  return {{{"x", x}, {"target", at::linear(x, right)}, {"weight", at::zeros({1, 8}), cases::Role::kWeight}}};
+}
+
+Outputs run(State& state) { return {at::linear(state[kX], state[kWeight])}; }
+
+Tensor loss(State& state) { return at::mse_loss(run(state)[0], state[kTarget]); }
+
+cases::Case small_training(Tensor (*of)(State&) = loss, double rate = 0.05) {
+  return {
+      .name = "test-training",
+      .dims = {"batch"},
+      .suites = {{"training", {{16}}}},
+      .outputs = {"out"},
+      .setup = setup,
+      .run = run,
+      .facts = [](const Shape&) -> cases::Facts {
+        return {.bound = {.family = cases::Family::kModel},
+                .meaning = cases::Meaning::kRegression,
+                .targets = "target"};
+      },
+      .model = true,
+      .training = cases::Training{.loss = of,
+                                  .optimizers = {{.kind = cases::OptimizerKind::kSgd, .learning_rate = rate}},
+                                  .rows = {{"x", "x"}, {"target", "target"}}}};
+}
+
+class TrainingTest : public testing::Test {
+ protected:
+  TrainingTest() {
+    cpu_.session.rules.training.updates = 60;
+    cpu_.session.rules.training.seeds = 2;
+  }
+
+  Json judge(const cases::Case& definition, std::string_view precision = "fp32") {
+    TrainingRun trials(cpu_.session, definition, definition.shape({16}));
+    return trials.judge(precision::find(precision));
+  }
+
+  TrainingSetup setup_of(const cases::Case& definition) {
+    return {cpu_.session, definition, definition.shape(definition.suites[0].shapes[0])};
+  }
+
+  CpuSession cpu_;
+};
+
+testing::AssertionResult says(const Json& body, const char* verdict, const std::string& words) {
+  const auto reason = body.at("reason").get<std::string>();
+  if (body.at("verdict") == verdict && reason.find(words) != std::string::npos)
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure() << body.at("verdict") << ": " << reason;
+}
+
+TEST_F(TrainingTest, ASoundTrainingPasses) {
+  const Json body = judge(small_training());
+  EXPECT_EQ(body.at("verdict"), "pass") << body.at("reason");
+  EXPECT_EQ(body.at("training").at("applied"), 60);
+  EXPECT_EQ(body.at("explanation").at("traced_steps"), (Json{0, 29, 59}));
+}
+
+// Watching reads; it must not change what is trained.
+TEST_F(TrainingTest, TheWatchedRunEndsWithTheWeightsOfThePlainOne) {
+  for (const auto* name : {"fp32", "autocast-fp16", "autocast-bf16"}) {
+    const cases::Case definition = small_training();
+    const TrainingSetup training = setup_of(definition);
+    const Way way = usual_way(precision::find(name));
+    const auto plain = training.trainer(way, 1);
+    for (int step = 0; step < 20; ++step) plain->run_step();
+    const auto trainer = training.trainer(way, 1);
+    const WatchedRun watched = watch(*trainer, 20, {3, 19});
+    EXPECT_EQ(watched.steps.back().weights, weights_digest(*plain)) << name;
+    EXPECT_EQ(watched.shadows.at(1).state.at("iteration"), 19);
+    EXPECT_EQ(watched.steps.at(0).gradients.size(), 1U);
+  }
+}
+
+TEST_F(TrainingTest, UpdatesThatChangeNothingAreFound) {
+  EXPECT_TRUE(says(judge(small_training(loss, 0)), "quality-lost",
+                   "60 of 60 updates were applied and changed no weight"));
+}
+
+TEST_F(TrainingTest, ALearningRateThatIsTooHighIsNamedFirst) {
+  const Json body = judge(small_training(loss, 1e3));
+  EXPECT_TRUE(says(body, "nonfinite", "the learning rate is too high: the loss goes from"));
+  EXPECT_EQ(body.at("reason").get<std::string>().find("the learning rate is too high"), 0U);
+}
+
+Tensor loss_of_a_logarithm(State& state) {
+  return loss(state) + (state[kX] * 0).abs().log().mean() * state[kWeight].sum();
+}
+
+TEST_F(TrainingTest, AFaultBeforeAnyUpdateIsNotTheLearningRate) {
+  const Json body = judge(small_training(loss_of_a_logarithm, 1e3));
+  EXPECT_TRUE(says(body, "nonfinite", "change the model or its data, not the precision"));
+  EXPECT_TRUE(says(body, "nonfinite", "aten::log")) << "the operator that began it";
+  EXPECT_EQ(body.at("explanation").at("first_bad").at("reason"), "log of zero or less");
+}
+
+// Infinite from the middle of the training on, when the weights have grown, and replaced at once.
+Tensor loss_that_swallows(State& state) {
+  const Tensor grown = at::exp(state[kWeight].detach().abs().sum().to(at::kFloat) * 40);
+  const Tensor kept = at::where(at::isfinite(grown), grown, at::zeros_like(grown));
+  return loss(state) + kept * 0;
+}
+
+TEST_F(TrainingTest, ValuesThatAreSwallowedAreFoundOnPassingRuns) {
+  const cases::Case definition = small_training(loss_that_swallows);
+  TrainingRun trials(cpu_.session, definition, definition.shape({16}));
+  for (const auto* name : {"fp32", "autocast-bf16"}) {
+    const Json body = trials.judge(precision::find(name));
+    EXPECT_TRUE(body.at("verdict") == "pass" || body.at("verdict") == "ambiguous") << body.at("reason");
+    const Json& swallowed = body.at("explanation").at("swallowed");
+    ASSERT_FALSE(swallowed.empty()) << name;
+    EXPECT_EQ(swallowed[0].at("operator"), "aten::exp");
+    EXPECT_EQ(swallowed[0].at("swallowed_by").at("operator"), "aten::where");
+    EXPECT_GT(swallowed[0].at("step"), 0) << "the first step shows nothing";
+    bool told = false;
+    for (const auto& finding : body.at("findings")) told = told || finding.at("verdict") == "swallowed";
+    EXPECT_TRUE(told);
+  }
+}
+
+void never_stepped(cases::Trainer& trainer) {
+  trainer.zero_grad();
+  trainer.backward(trainer.forward(0));
+}
+
+TEST_F(TrainingTest, MisuseIsAVerdictAndNoCrash) {
+  cases::Case definition = small_training();
+  definition.training->step = never_stepped;
+  EXPECT_TRUE(says(judge(definition), "baseline-invalid", "misuse: optimizer 0 was not stepped"));
+  EXPECT_TRUE(says(judge(definition, "autocast-bf16"), "baseline-invalid", "misuse: optimizer 0"));
+}
+
+TEST_F(TrainingTest, IsolationTellsUnderflowFromOverflow) {
+  const auto words = [&](const char* name) {
+    return isolate(setup_of(cases::registry().at(name)), at::kHalf, 4);
+  };
+  const Isolation underflow = words("train_underflow");
+  EXPECT_NE(underflow.words.find("scaling heals it"), std::string::npos) << underflow.words;
+  const Json& ways = underflow.json.at("ways");
+  EXPECT_GT(ways.at("autocast").at("zeroed_share"), 0.5);
+  EXPECT_LT(ways.at("both").at("zeroed_share"), 0.1);
+  EXPECT_EQ(ways.at("fp32").at("zeroed_share"), 0);
+  const Isolation overflow = words("train_overflow");
+  EXPECT_NE(overflow.words.find("autocast is to blame: the forward pass"), std::string::npos)
+      << overflow.words;
+  EXPECT_NE(overflow.words.find("aten::linear in region 'stem'"), std::string::npos) << overflow.words;
+}
+
+TEST_F(TrainingTest, LabelsMustBeClasses) {
+  const auto fault = [&](const char* tensor, std::int64_t label) -> std::string {
+    cases::Case definition = cases::registry().at("train_underflow");
+    definition.setup = [=, right = definition.setup](const Shape& shape, const Fill& fill) {
+      State state = right(shape, fill);
+      state.find(tensor)->select(0, 7).fill_(label);
+      return state;
+    };
+    try {
+      check_labels(setup_of(definition));
+    } catch (const CaseFault& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(fault("labels", 9), "");
+  EXPECT_EQ(fault("labels", -100), "") << "PyTorch's losses pass over it";
+  EXPECT_NE(fault("labels", 10).find("label 10 at 'labels[7]' is out of range"), std::string::npos);
+  EXPECT_NE(fault("held_out_labels", -1).find("label -1 at 'held_out_labels[7]'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ampgate::validate

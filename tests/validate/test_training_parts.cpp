@@ -1,0 +1,136 @@
+// The parts of phase 1 for training on data made by hand: shadow steps, and what a scaler did.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "validate/training/scaling.h"
+#include "validate/training/shadow.h"
+
+namespace ampgate::validate {
+namespace {
+
+using results::Rules;
+using results::Verdict;
+
+at::Tensor vector_of(std::vector<double> values) { return at::tensor(values, at::kDouble); }
+
+TEST(Shadow, ErrorsAreNormAgainstNorm) {
+  const ShadowStep step =
+      compare_gradients({vector_of({1, 2, 0}), vector_of({3})}, {vector_of({1, 2, 2}), vector_of({4})}, 7);
+  EXPECT_EQ(step.step, 7);
+  EXPECT_DOUBLE_EQ(step.norm, 5);
+  EXPECT_DOUBLE_EQ(step.error, std::sqrt(5.0) / 5);  // (2, 1) against (1, 2, 2, 4)
+  EXPECT_DOUBLE_EQ(step.errors.at(0), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(step.errors.at(1), 1.0 / 4);
+  EXPECT_DOUBLE_EQ(step.zeroed, 1.0 / 4);
+}
+
+TEST(Shadow, AMissingGradientIsZero) {
+  const ShadowStep step =
+      compare_gradients({at::Tensor(), vector_of({4})}, {vector_of({3, 0}), vector_of({4})}, 0);
+  EXPECT_DOUBLE_EQ(step.error, 3.0 / 5);
+  EXPECT_DOUBLE_EQ(step.zeroed, 1.0 / 2) << "of two that are not zero in FP64";
+}
+
+TEST(Shadow, WhatFp64HasNotIsNotCompared) {
+  const ShadowStep step =
+      compare_gradients({vector_of({9}), vector_of({4})}, {at::Tensor(), vector_of({4})}, 0);
+  EXPECT_EQ(step.error, 0);
+  EXPECT_EQ(step.errors, (std::vector<double>{0, 0}));
+}
+
+TEST(Shadow, GradientsThatAreNotFinite) {
+  for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    const ShadowStep step =
+        compare_gradients({vector_of({bad}), vector_of({4})}, {vector_of({1}), vector_of({4})}, 0);
+    EXPECT_EQ(step.error, std::numeric_limits<double>::infinity());
+    EXPECT_EQ(step.errors.at(1), 0);
+  }
+}
+
+// One optimizer; 'x': applied, '.': skipped.
+WatchedRun run_of(const std::string& steps, double scale = 65536) {
+  WatchedRun run;
+  for (const char step : steps) {
+    run.steps.emplace_back();
+    run.steps.back().stepped = {step == 'x'};
+    run.steps.back().scale = scale;
+  }
+  return run;
+}
+
+Judgement judged(const WatchedRun& run, const Rules::Training& rules = {}) {
+  Judgement judgement;
+  judge_scaling(rules, run, true, judgement);
+  return judgement;
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST(Scaling, CountsAppliedAndSkippedSteps) {
+  const Applied counts = applied_by(run_of("..x.xx...x"), 0);
+  EXPECT_EQ(counts.applied, 4);
+  EXPECT_EQ(counts.skipped, 6);
+  EXPECT_EQ(counts.longest_skip, 3);
+  EXPECT_EQ(counts.first, 3);
+  EXPECT_EQ(applied_by(run_of("..."), 0).first, 0);
+}
+
+TEST(Scaling, TheOptimizerThatSkipsMostDecides) {
+  WatchedRun run = run_of("x.x.");
+  for (auto& step : run.steps) step.stepped.push_back(true);
+  Judgement judgement;
+  const auto json = judge_scaling({}, run, true, judgement);
+  EXPECT_EQ(json.at("applied"), 2);
+  EXPECT_EQ(json.at("optimizers").at(1).at("applied"), 4);
+  EXPECT_EQ(judgement.verdict, Verdict::kQualityLost) << "half of its steps";
+}
+
+TEST(Scaling, TheRulesLimitWhatIsSkipped) {
+  EXPECT_EQ(judged(run_of(repeated(".", 12) + repeated("x", 88))).verdict, Verdict::kPass);
+  EXPECT_EQ(judged(run_of("x" + repeated(".", 13) + repeated("x", 86))).verdict, Verdict::kNonfinite);
+  EXPECT_EQ(judged(run_of(repeated("xxx.", 25))).verdict, Verdict::kPass);
+  EXPECT_EQ(judged(run_of(repeated("xxx.", 24) + "xx..")).verdict, Verdict::kQualityLost);
+  const Judgement none = judged(run_of("...."));
+  EXPECT_EQ(none.verdict, Verdict::kNonfinite);
+  EXPECT_NE(none.reason.find("no update was applied in 4 steps"), std::string::npos) << none.reason;
+  const Rules::Training patient{.max_skipped_share = 1, .max_consecutive_skips = 99};
+  const Judgement late = judged(run_of(repeated(".", 16) + "x"), patient);
+  EXPECT_NE(late.reason.find("the first update was applied at step 17"), std::string::npos) << late.reason;
+}
+
+// At 2^-128 the inverse is infinite: steps go on, and nothing recovers.
+TEST(Scaling, ACollapsedScaleIsNoPass) {
+  for (const double scale :
+       {0.0, std::ldexp(1.0, -128), std::nan(""), std::numeric_limits<double>::infinity()}) {
+    const Judgement judgement = judged(run_of("xxxx", scale));
+    EXPECT_EQ(judgement.verdict, Verdict::kNonfinite) << scale;
+    EXPECT_NE(judgement.reason.find("collapsed"), std::string::npos) << judgement.reason;
+  }
+  EXPECT_EQ(judged(run_of("xxxx", std::ldexp(1.0, -126))).verdict, Verdict::kPass);
+}
+
+TEST(Scaling, AScaleBelowOneIsReportedUnlessTheRulesForbidIt) {
+  const Judgement judgement = judged(run_of("xxxx", 0.5));
+  EXPECT_EQ(judgement.verdict, Verdict::kPass);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  EXPECT_EQ(judgement.findings[0].verdict, "scale-below-one");
+  EXPECT_EQ(judged(run_of("xxxx", 0.5), {.min_scale = 1}).verdict, Verdict::kNonfinite);
+  EXPECT_TRUE(judged(run_of("xxxx", 1)).findings.empty());
+}
+
+TEST(Scaling, WithoutAScalerThereIsNoScale) {
+  Judgement judgement;
+  const auto json = judge_scaling({}, run_of("xxxx", 1), false, judgement);
+  EXPECT_FALSE(json.contains("scale"));
+  EXPECT_EQ(json.at("first_applied"), 1);
+}
+
+}  // namespace
+}  // namespace ampgate::validate
