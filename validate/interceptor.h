@@ -6,6 +6,7 @@
 #include <ATen/core/stack.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <atomic>
 #include <stdexcept>
 
 namespace ampgate::validate {
@@ -18,8 +19,9 @@ class Interceptor {
   virtual void call(const c10::OperatorHandle& op, torch::jit::Stack& stack) = 0;
 };
 
-// Switches an interceptor on for this thread, at one dispatch key. Scopes of a key do not nest: throws
-// std::logic_error.
+// Switches an interceptor on for this thread, at one dispatch key, and for those that autograd works on for
+// it (backward of a GPU has one of its own, and takes the dispatch keys over). Scopes of a key do not nest,
+// and one thread has them: throws std::logic_error.
 template <c10::DispatchKey key>
 class HookScope {
  public:
@@ -34,15 +36,15 @@ class HookScope {
   // What the dispatcher calls: to be registered once for each key.
   static void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const c10::impl::ExcludeDispatchKeyGuard exclude(key);
-    if (current_ == nullptr) {
+    if (Interceptor* const interceptor = current_; interceptor == nullptr) {
       op.callBoxed(*stack);
     } else {
-      current_->call(op, *stack);
+      interceptor->call(op, *stack);
     }
   }
 
  private:
-  inline static thread_local Interceptor* current_ = nullptr;
+  inline static std::atomic<Interceptor*> current_ = nullptr;
   c10::impl::IncludeDispatchKeyGuard include_;
 };
 

@@ -1,5 +1,8 @@
 #include <ATen/ATen.h>
+#include <ATen/ThreadLocalState.h>
 #include <gtest/gtest.h>
+
+#include <thread>
 
 #include "cases/operator_recorder.h"
 #include "precision/autocast.h"
@@ -76,6 +79,21 @@ TEST(Interceptor, SeesCallsOfTheUserOnly) {
   EXPECT_EQ(counter.calls, 2);
   at::relu(x);
   EXPECT_EQ(counter.calls, 2);
+}
+
+// Backward of a GPU runs on a thread of autograd's, to which the caller's state is handed over like this.
+TEST(Interceptor, SeesThreadsThatWorkForThisOne) {
+  const at::Tensor x = at::ones({4, 8});
+  Counter counter;
+  const InterceptScope scope(counter);
+  const at::ThreadLocalState state;
+  std::thread([&] { at::relu(x); }).join();
+  EXPECT_EQ(counter.calls, 0);
+  std::thread([&] {
+    const at::ThreadLocalStateGuard handed_over(state);
+    at::relu(x);
+  }).join();
+  EXPECT_EQ(counter.calls, 1);
 }
 
 }  // namespace
