@@ -137,6 +137,7 @@ FiniteScan scan_type(const at::Tensor& tensor) {
 FiniteScan scan_finite(const at::Tensor& tensor) {
   if (!tensor.defined()) return {};
   if (tensor.numel() == 0 || !tensor.is_floating_point()) return {.elements = tensor.numel()};
+  if (tensor.is_sparse()) return scan_finite(tensor.detach().to_dense());
   const at::Tensor here = tensor.is_cpu() ? tensor : tensor.detach().cpu();
   switch (here.scalar_type()) {
     case at::kHalf:

@@ -21,9 +21,9 @@ struct FiniteScan {
   bool finite() const { return nans + infinities == 0; }
 };
 
-// Any strides, also overlapping ones. A tensor on a device is copied to the CPU. Types without infinities
-// (integers, bool) and undefined tensors are finite and have no `largest`. Throws std::invalid_argument for
-// floating types other than float16, bfloat16, float32 and float64.
+// Any strides, also overlapping ones. A tensor on a device is copied to the CPU, a sparse one is made dense.
+// Types without infinities (integers, bool) and undefined tensors are finite and have no `largest`. Throws
+// std::invalid_argument for floating types other than float16, bfloat16, float32 and float64.
 FiniteScan scan_finite(const at::Tensor& tensor);
 
 }  // namespace ampgate::validate

@@ -2,6 +2,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "cases/fills.h"
 #include "session.h"
 #include "validate/case_fault.h"
@@ -59,8 +61,8 @@ class TrainingTest : public testing::Test {
   }
 
   Json judge(const cases::Case& definition, std::string_view precision = "fp32") {
-    TrainingRun trials(cpu_.session, definition, definition.shape({16}));
-    return trials.judge(precision::find(precision));
+    TrainingRun trials(cpu_.session, definition, definition.shape({16}), {});
+    return trials.judge("trial", precision::find(precision));
   }
 
   TrainingSetup setup_of(const cases::Case& definition) {
@@ -131,9 +133,9 @@ Tensor loss_that_swallows(State& state) {
 
 TEST_F(TrainingTest, ValuesThatAreSwallowedAreFoundOnPassingRuns) {
   const cases::Case definition = small_training(loss_that_swallows);
-  TrainingRun trials(cpu_.session, definition, definition.shape({16}));
+  TrainingRun trials(cpu_.session, definition, definition.shape({16}), {});
   for (const auto* name : {"fp32", "autocast-bf16"}) {
-    const Json body = trials.judge(precision::find(name));
+    const Json body = trials.judge("trial", precision::find(name));
     EXPECT_TRUE(body.at("verdict") == "pass" || body.at("verdict") == "ambiguous") << body.at("reason");
     const Json& swallowed = body.at("explanation").at("swallowed");
     ASSERT_FALSE(swallowed.empty()) << name;
@@ -144,6 +146,54 @@ TEST_F(TrainingTest, ValuesThatAreSwallowedAreFoundOnPassingRuns) {
     for (const auto& finding : body.at("findings")) told = told || finding.at("verdict") == "swallowed";
     EXPECT_TRUE(told);
   }
+}
+
+// Attention over the elements of a row; `hidden`: of how many rows all places are masked.
+template <int hidden>
+Tensor loss_with_a_mask(State& state) {
+  const Tensor mask = at::zeros({state[kX].size(0), 8}, at::kBool);
+  mask.select(1, 7).fill_(true);
+  mask.slice(0, 0, hidden).fill_(true);
+  const Tensor attention = state[kX].masked_fill(mask, -INFINITY).softmax(1).nan_to_num(0.0);
+  return at::mse_loss(at::linear(state[kX] + attention, state[kWeight]), state[kTarget]);
+}
+
+TEST_F(TrainingTest, MasksAreMeantAndMaskedRowsAreNot) {
+  const Json meant = judge(small_training(loss_with_a_mask<0>));
+  EXPECT_TRUE(says(meant, "pass", ""));
+  EXPECT_TRUE(meant.at("explanation").at("swallowed").empty()) << meant.at("explanation");
+  const Json lost = judge(small_training(loss_with_a_mask<1>));
+  EXPECT_TRUE(says(lost, "pass", ""));
+  const Json& swallowed = lost.at("explanation").at("swallowed");
+  ASSERT_FALSE(swallowed.empty());
+  EXPECT_EQ(swallowed[0].at("operator"), "aten::softmax");
+  EXPECT_EQ(swallowed[0].at("swallowed_by").at("operator"), "aten::nan_to_num");
+}
+
+// The rows of a table, of which a batch reads some.
+cases::Case sparse_training() {
+  cases::Case definition = small_training([](State& state) -> Tensor {
+    const Tensor rows = at::embedding(state[kWeight], state[kX], -1, false, /*sparse=*/true);
+    return at::mse_loss(rows.sum(1, true), state[kTarget]);
+  });
+  definition.setup = [](const Shape&, const Fill& fill) -> State {
+    return {{{"x", fill.integers("x", {64}, 0, 16)},
+             {"target", fill.normal("target", {64, 1})},
+             {"weight", fill.normal("weight", {16, 4}), cases::Role::kWeight}}};
+  };
+  definition.run = [](State& state) -> Outputs {
+    return {at::embedding(state[kWeight], state[kX]).sum(1, true)};
+  };
+  return definition;
+}
+
+TEST_F(TrainingTest, SparseGradientsAreNoMisuse) {
+  const cases::Case definition = sparse_training();
+  TrainingRun trials(cpu_.session, definition, definition.shape({16}), {});
+  EXPECT_TRUE(says(trials.judge("trial", precision::find("fp32")), "pass", ""));
+  const Json scaled = trials.judge("trial", precision::find("autocast-fp16"));
+  EXPECT_EQ(scaled.at("reason").get<std::string>().find("misuse"), std::string::npos) << scaled.at("reason");
+  EXPECT_EQ(scaled.at("training").at("applied"), 60);
 }
 
 void never_stepped(cases::Trainer& trainer) {

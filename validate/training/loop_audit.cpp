@@ -37,7 +37,7 @@ bool same_memory(const at::Tensor& a, const at::Tensor& b) {
 }
 
 bool holds_values(const at::Tensor& gradient) {
-  return gradient.defined() && gradient.ne(0).any().item<bool>();
+  return gradient.defined() && values_of(gradient).ne(0).any().item<bool>();
 }
 
 class LoopAudit : public Interceptor {
@@ -100,7 +100,8 @@ class LoopAudit : public Interceptor {
 
   Gradient* gradient_in(const at::Tensor& tensor) {
     const auto found = std::find_if(gradients_.begin(), gradients_.end(), [&](const Gradient& gradient) {
-      return same_memory(gradient.tensor(), tensor);
+      const at::Tensor& own = gradient.tensor();
+      return same_memory(own.defined() ? values_of(own) : own, tensor);
     });
     return found == gradients_.end() ? nullptr : &*found;
   }

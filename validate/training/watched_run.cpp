@@ -12,11 +12,6 @@ namespace {
 
 using results::Json;
 
-// Sparse gradients are looked at by the values that they hold.
-at::Tensor values_of(const at::Tensor& gradient) {
-  return gradient.is_sparse() ? gradient._values() : gradient;
-}
-
 template <typename Visit>
 void for_each_gradient(const cases::Trainer& trainer, Visit visit) {
   for (const auto& optimizer : trainer.optimizers()) {
@@ -126,6 +121,10 @@ Json short_number(double value) {
 }
 
 }  // namespace
+
+at::Tensor values_of(const at::Tensor& gradient) {
+  return gradient.is_sparse() ? gradient._values() : gradient;
+}
 
 std::string weights_digest(const cases::Trainer& trainer) {
   return backends::digest_of_all(trainer.weights());

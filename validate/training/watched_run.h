@@ -45,6 +45,9 @@ struct WatchedRun {
   std::vector<cases::Checkpoint> shadows;  // states at the steps asked for
 };
 
+// The values that a gradient holds: a sparse one's as they lie.
+at::Tensor values_of(const at::Tensor& gradient);
+
 // All weights together.
 std::string weights_digest(const cases::Trainer& trainer);
 
