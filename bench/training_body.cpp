@@ -25,6 +25,7 @@ void TrainingBody::prepare(std::int64_t calls) {
   }
   trainer_->restore(*start_);
   trainer_->load_batches(calls);
+  trainer_->next_batch();  // in place of the last one, whose memory no call shall give back
 }
 
 std::int64_t TrainingBody::most_calls() const {

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ampgate::bench {
@@ -16,13 +17,17 @@ class TrainingSpread {
   // each other as a fourth one is from them.
   static constexpr double kFactor = 10;
 
-  // Weights that equal steps from the same state led to, before anything was timed; copied.
-  void add_reference(const std::vector<at::Tensor>& weights);
+  // `what`: "the weights".
+  explicit TrainingSpread(std::string what) : what_(std::move(what)) {}
 
-  // Empty, or how much further `weights` are from the nearest reference than those are from each other.
-  std::string strayed(const std::vector<at::Tensor>& weights) const;
+  // What equal steps from the same state led to, before anything was timed; copied.
+  void add_reference(c10::ArrayRef<at::Tensor> tensors);
+
+  // Empty, or how much further the tensors are from the nearest reference than those are from each other.
+  std::string strayed(c10::ArrayRef<at::Tensor> tensors) const;
 
  private:
+  std::string what_;
   std::vector<std::vector<at::Tensor>> references_;
 };
 

@@ -30,7 +30,9 @@ class TrainingSubject final : public Subject {
 
   TrainingBody body_;
   bool by_digest_;
-  TrainingSpread spread_;  // where digests say nothing
+  // Where digests say nothing: what the window led to before.
+  TrainingSpread weights_{"the weights"};
+  TrainingSpread held_out_{"the trained model's outputs on held-out data"};
   LookBudget budget_;
   std::int64_t cells_ = 0;
 };
