@@ -83,13 +83,13 @@ void add_sightings(const Sightings& seen, Problems& problems) {
 Audit audit(Body& body, const cases::Facts& facts, const Json& evidence, backends::Backend& backend) {
   Audit result;
   Problems& problems = result.problems;
+  body.prepare(1);
   const Surroundings before = read_surroundings(body);
   problems = before.ambient;
   if (auto other = other_than_validated(evidence, Mode::kWarm); !other.empty())
     problems.push_back(std::move(other));
 
   Sightings seen;
-  body.prepare(1);
   {
     cases::OperatorRecorder recorder;
     const CallWatch watch(body, before.settings);

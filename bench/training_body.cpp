@@ -7,23 +7,26 @@ namespace ampgate::bench {
 
 TrainingBody::TrainingBody(std::unique_ptr<cases::Trainer> trainer, const precision::Precision& precision,
                            c10::DeviceType device, StepWindow window)
-    : Body(precision, device), trainer_(std::move(trainer)), window_(window) {}
+    : Body(precision, device), trainer_(std::move(trainer)), window_(window), start_(trainer_->save()) {}
 
 cases::Outputs TrainingBody::call() {
   trainer_->run_step();
   return {};
 }
 
+// Other trainings may have drawn from the generators since this one was set up.
 void TrainingBody::warm_up() {
+  trainer_->restore(start_);
   while (trainer_->iteration() < window_.first) trainer_->run_step();
 }
 
 void TrainingBody::prepare(std::int64_t calls) {
-  if (!start_) {
-    warm_up();
+  if (!in_window_) {
+    if (position() != 0 || window_.first == 0) warm_up();
     start_ = trainer_->save();
+    in_window_ = true;
   }
-  trainer_->restore(*start_);
+  trainer_->restore(start_);
   trainer_->load_batches(calls);
   trainer_->next_batch();  // in place of the last one, whose memory no call shall give back
 }

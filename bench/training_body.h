@@ -20,7 +20,7 @@ class TrainingBody final : public Body {
                c10::DeviceType device, StepWindow window);
 
   cases::Outputs call() override;
-  // Trains from the beginning to the first step of the window.
+  // Trains from the beginning to the first step of the window; before the first prepare() alone.
   void warm_up() override;
   // Puts weights, moments, scaler, learning rates and the number of the step back to where the window begins,
   // and has the batches ready. Warms up where nothing has.
@@ -48,7 +48,8 @@ class TrainingBody final : public Body {
  private:
   std::unique_ptr<cases::Trainer> trainer_;
   StepWindow window_;
-  std::optional<cases::Checkpoint> start_;
+  cases::Checkpoint start_;  // what restoring leads to: the beginning, then the window's first step
+  bool in_window_ = false;   // the latter
 };
 
 }  // namespace ampgate::bench

@@ -1,6 +1,9 @@
 // How a trainer is restored: all is read and checked before anything is changed.
 #include <ATen/core/grad_mode.h>
 
+#include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <optional>
 
 #include "cases/training/checkpoint_reader.h"
@@ -37,6 +40,12 @@ void within(const std::string& part, Check check) {
   } catch (const std::invalid_argument& error) {
     throw std::invalid_argument("the checkpoint's " + part + ": " + error.what());
   }
+}
+
+// As 0-dim float32 and int32; else the next step says what is wrong.
+bool fits_tensors(const precision::GradScaler& scaler) {
+  return !(std::abs(scaler.get_scale()) > std::numeric_limits<float>::max()) &&
+         std::abs(scaler.get_growth_tracker()) <= std::numeric_limits<std::int32_t>::max();
 }
 
 }  // namespace
@@ -177,8 +186,13 @@ void Trainer::restore(const Checkpoint& checkpoint, OtherPrecision other) {
   for (std::size_t i = 0; i < optimizers_.size(); ++i) optimizers_[i]->set_state(found->optimizers[i]);
   applied_ = std::move(found->applied);
   iteration_ = found->iteration;
-  batches_.clear();
-  scaler_ = std::move(found->scaler);
+  if (scaler_.scale_tensor().defined() && fits_tensors(found->scaler)) {
+    // In place: what a step does must not depend on whether it is the first one after this.
+    scaler_.update(found->scaler.get_scale());  // ends a step that failed
+    scaler_.load_state_dict(found->scaler.state_dict());
+  } else {
+    scaler_ = std::move(found->scaler);
+  }
   set_generator_states(found->generators, device_);
   changes_ = std::move(found->changes);
 }

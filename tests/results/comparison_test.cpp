@@ -321,6 +321,19 @@ TEST(Changes, RegressionAndTraining) {
   EXPECT_EQ(found.at("training"), (Json::array({{{"field", "/applied"}, {"a", 99}, {"b", 97}}})));
 }
 
+TEST(Changes, OfTheShareOfTimedStepsThatAppliedTheirUpdate) {
+  Json a = trial("fp32", {}), b = trial("fp32", {});
+  const auto timed = [](int iterations, int applied) {
+    return Json{{"training", {{"iterations", iterations}, {"applied_updates", applied}}}};
+  };
+  a["measurement"] = timed(200, 200);
+  b["measurement"] = timed(100, 100);
+  EXPECT_FALSE(changes(a, b).contains("training")) << "how many steps were timed is chance";
+  b["measurement"] = timed(100, 75);
+  EXPECT_EQ(changes(a, b).at("training"),
+            (Json::array({{{"field", "/measurement/training/applied_share"}, {"a", 1.0}, {"b", 0.75}}})));
+}
+
 TEST(Changes, DecisionsRowByRow) {
   const auto row = [](int id, int before, int now) {
     return Json{{"input", "ordinary"}, {"id", id}, {"baseline_decision", before}, {"trial_decision", now}};

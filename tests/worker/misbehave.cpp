@@ -1,10 +1,7 @@
-// A case that misbehaves on request, compiled into the test workers only. AMPGATE_MISBEHAVE=WHAT@PROGRAM@TYPE
-// says what it does (segv, abort, hang, exit0, throw, nan, wrong, wrong-under-load, write-input, read,
-// threads, leak, leak-tensors, slowN), in which program (ampgate-validate, ampgate-bench) and with which type
-// of input (float32, float16, bfloat16). "WHAT:N" begins with call number N, counted per process. "slow3":
-// each call takes 3 % longer than it did.
+// A case that misbehaves on request (request.h; the type is that of its input), compiled into the test
+// workers only: segv, abort, hang, exit0, throw, nan, wrong, wrong-under-load, write-input, read, threads,
+// leak, leak-tensors, slowN.
 #include <ATen/Parallel.h>
-#include <errno.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -19,54 +16,16 @@
 
 #include "cases/case.h"
 #include "cases/fills.h"
-#include "precision/precision.h"
+#include "request.h"
 
 namespace ampgate::cases {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Request {
-  std::string what, program, type;
-  long first_call = 0;
-  double slower_by = 0;  // share of a call's own time
-};
-
-Request request() {
-  const char* text = std::getenv("AMPGATE_MISBEHAVE");
-  Request result;
-  if (text == nullptr) return result;
-  const std::string all = text;
-  const auto first = all.find('@');
-  const auto second = all.find('@', first + 1);
-  result.what = all.substr(0, first);
-  result.program = all.substr(first + 1, second - first - 1);
-  result.type = all.substr(second + 1);
-  if (const auto colon = result.what.find(':'); colon != std::string::npos) {
-    result.first_call = std::stol(result.what.substr(colon + 1));
-    result.what.resize(colon);
-  }
-  if (result.what.starts_with("slow")) result.slower_by = std::stod(result.what.substr(4)) / 100;
-  return result;
-}
-
 std::vector<at::Tensor>& kept() {
   static std::vector<at::Tensor> tensors;
   return tensors;
-}
-
-// Behind LibTorch's back, as a faulty kernel would: no operator shows it.
-void poke(const at::Tensor& tensor, std::int64_t position, float value) {
-  switch (tensor.scalar_type()) {
-    case at::kHalf:
-      tensor.data_ptr<at::Half>()[position] = value;
-      break;
-    case at::kBFloat16:
-      tensor.data_ptr<at::BFloat16>()[position] = value;
-      break;
-    default:
-      tensor.data_ptr<float>()[position] = value;
-  }
 }
 
 // Did the call before end less than a millisecond ago? Not so for a call that is checked by itself.
@@ -109,12 +68,11 @@ void spin(Clock::time_point began, double slower_by) {
 }
 
 Outputs run(State& state) {
-  static const Request asked = request();
+  const Request& asked = request();
   static long calls = 0;
   const auto began = Clock::now();
   at::Tensor output = at::exp(state[0]);
-  if (asked.program == program_invocation_short_name &&
-      asked.type == precision::type_name(state[0].scalar_type()) && ++calls > asked.first_call) {
+  if (asked.is_for(state[0].scalar_type()) && ++calls > asked.first_call) {
     misbehave(asked.what, state[0], output);
     if (asked.slower_by > 0) spin(began, asked.slower_by);
   }
