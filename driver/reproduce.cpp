@@ -75,6 +75,12 @@ std::string why_whole_training(const Json& trial) {
   return trial.value(Json::json_pointer("/checkpoints/absent/before_bad"), "");
 }
 
+// Of the workers that judged the trial; one that crashed has no evidence that says so.
+std::string build_of(const Json& record, const Json& trial) {
+  const Json run = record.value(Json::json_pointer("/environment/worker/build_id"), Json(""));
+  return trial.value(Json::json_pointer("/evidence/build_id"), run.get<std::string>());
+}
+
 Json outputs_of(const Json& trial) {
   return trial.value("evidence", Json::object()).value("outputs", Json());
 }
@@ -108,11 +114,12 @@ results::ExitCode reproduce(const Options& options) {
   auto journal = open_journal(there, journal_header(plan, there, folder, environment));
   Progress progress(options.json);
   Context context = make_context(journal, progress, folder);
-  if (from_checkpoint) return resume_training(options, before, context);
+  const std::string build = build_of(record, before);
+  const bool same_build = build.empty() || build == folder.manifest.build_id;
+  if (from_checkpoint) return resume_training(options, before, same_build, context);
   execute(context);
   const Json& now = context.data().trials.at(options.trial);
 
-  const auto build = before.value("evidence", Json::object()).value("build_id", "");
   const bool same_verdict = before.at("verdict") == now.at("verdict");
   const bool same_output = outputs_of(before) == outputs_of(now);
   const Json result{{"id", options.trial},
@@ -120,7 +127,7 @@ results::ExitCode reproduce(const Options& options) {
                     {"verdict", {{"record", before.at("verdict")}, {"now", now.at("verdict")}}},
                     {"reason", {{"record", before.at("reason")}, {"now", now.at("reason")}}},
                     {"outputs", {{"record", outputs_of(before)}, {"now", outputs_of(now)}}},
-                    {"same_build", build.empty() || build == folder.manifest.build_id}};
+                    {"same_build", same_build}};
   if (options.json) {
     fmt::print("{}\n", results::to_text(result, 2));
   } else {

@@ -21,13 +21,8 @@ bool from_record(const Options& options) { return options.from.empty(); }
 // "cuda" of "cuda:1": only on the same kind of device are a step's bits the same.
 std::string kind_of(const std::string& device) { return device.substr(0, device.find(':')); }
 
-bool same_build(const Json& recorded, const Context& context) {
-  const auto build = recorded.value(Json::json_pointer("/evidence/build_id"), "");
-  return build.empty() || build == context.workers.folder->manifest.build_id;
-}
-
 // What a plan of phase `resume` says of the checkpoint.
-Json request(const Options& options, const Json& recorded, const Context& context) {
+Json request(const Options& options, const Json& recorded, bool same_build) {
   Json asked{{"steps", options.steps.value_or(1)},
              {"other_precision", !options.precisions.empty()},
              {"other_build", false}};
@@ -46,7 +41,7 @@ Json request(const Options& options, const Json& recorded, const Context& contex
   }
   asked["folder"] = folder.string();
   asked["digest"] = kept.at("digest");
-  asked["other_build"] = !same_build(recorded, context);
+  asked["other_build"] = !same_build;
   return asked;
 }
 
@@ -89,12 +84,12 @@ Trial resumed_trial(const Options& options, const Json& recorded, Trial trial,
   return trial;
 }
 
-ExitCode resume_training(const Options& options, const Json& recorded, Context& context) {
-  const Json asked = request(options, recorded, context);
+ExitCode resume_training(const Options& options, const Json& recorded, bool same_build, Context& context) {
+  const Json asked = request(options, recorded, same_build);
   const Json answer = ask(context, asked);
   Json result = compare_with_record(recorded, answer, context.trials.front(), from_record(options));
   result["checkpoint"] = asked.at("folder");
-  result["same_build"] = same_build(recorded, context);
+  result["same_build"] = same_build;
   if (options.json) {
     fmt::print("{}\n", results::to_text(result, 2));
   } else {

@@ -18,7 +18,9 @@ bool resumes(const Options& options, const results::Json& recorded, const std::s
 Trial resumed_trial(const Options& options, const results::Json& recorded, Trial trial,
                     const std::vector<std::string>& precisions);
 
-// `context` has that one trial. Throws results::FileError for a checkpoint that is not there.
-results::ExitCode resume_training(const Options& options, const results::Json& recorded, Context& context);
+// `context` has that one trial; `same_build`: its workers are of the record's build. Throws
+// results::FileError for a checkpoint that is not there.
+results::ExitCode resume_training(const Options& options, const results::Json& recorded, bool same_build,
+                                  Context& context);
 
 }  // namespace ampgate::driver

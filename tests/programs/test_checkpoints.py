@@ -16,7 +16,7 @@ import pytest
 from conftest import AMPGATE, TEST_WORKER, Result, ampgate, journals, records
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
-from test_run import SCHEMA
+from test_run import SCHEMA, forged
 
 RULES = {
     "ampgate_rules": 1,
@@ -114,6 +114,27 @@ def test_the_run_says_how_to_replay(tmp_path: Path) -> None:
 
 def test_a_moved_archive_replays(copied: Path) -> None:
     assert reproduce(copied).code == 0
+
+
+def test_after_a_new_build_the_batch_is_replayed_all_the_same(copied: Path) -> None:
+    def of_another_build(record: dict[str, Any]) -> None:
+        record["environment"]["worker"]["build_id"] = "0" * 64
+        for entry in record["trials"]:
+            entry["evidence"]["build_id"] = "0" * 64
+
+    resealed(place(copied, "before_bad"), lambda state: state["run"].update(build_id="0" * 64))
+    kept = json.loads((place(copied, "before_bad") / "checkpoint.json").read_text())
+
+    def fits(record: dict[str, Any]) -> None:
+        of_another_build(record)
+        (found,) = [entry for entry in record["trials"] if entry["id"] == FP16]
+        found["checkpoints"]["before_bad"]["digest"] = kept["digest"]
+
+    record = forged(copied, copied.parent / "forged.json", fits)
+    result = reproduce(record)
+    assert result.code == 0, result.err
+    assert "another build" in result.out
+    assert reproduce(record, "--from", place(copied, "before_bad")).code == 2, "bits are promised by one build alone"
 
 
 def test_resumed_training_goes_on_bitwise(failed: Path, tmp_path: Path) -> None:
@@ -363,6 +384,13 @@ def test_nothing_else_is_overwritten(failed: Path, tmp_path: Path) -> None:
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "important"
 
 
+def test_a_checkpoint_that_cannot_be_kept(failed: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = reproduce(failed, "--from", place(failed, "start"), "--keep", tmp_path / "file" / "later")
+    assert result.code == 3
+    assert "Not a directory" in result.err
+
+
 def test_what_trains_nothing_has_no_checkpoint(smoke_record: Path, tmp_path: Path) -> None:
     result = ampgate("reproduce", smoke_record, "matmul/65x33x100/cast-bf16", "--from", tmp_path)
     assert result.code == 2
@@ -388,6 +416,10 @@ def test_a_step_that_throws_is_replayed(tmp_path: Path) -> None:
     result = reproduce(record, name=name)
     assert result.code == 0
     assert "the batch cannot be trained on" in result.out
+    # Where it no longer throws, that is said.
+    healed = reproduce(record, name=name, env={"AMPGATE_TRAINING_FAULT": "no"})
+    assert healed.code == 1
+    assert "different bits than in the record from step 5 on" in healed.out
 
 
 def test_a_worker_that_dies_leaves_the_start(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 // Trainings that go wrong in FP16 alone, and at step 5: their outputs grow by some 12000 with each update,
 // from 8192, and leave the range. What happens then is the case's own: infinities, an exception, a crash.
+// AMPGATE_TRAINING_FAULT=no: infinities in all of them.
 #include <ATen/ops/full.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mse_loss.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "cases/case.h"
@@ -31,6 +33,11 @@ Outputs outputs(State& state) { return {at::linear(state[kX], state[kWeight])}; 
 
 using Fault = void (*)();
 
+bool asked_for() {
+  const char* const fault = std::getenv("AMPGATE_TRAINING_FAULT");
+  return fault == nullptr || std::string(fault) != "no";
+}
+
 void goes_on() {}
 void throws() { throw std::runtime_error("the batch cannot be trained on"); }
 void crashes() { std::raise(SIGSEGV); }
@@ -38,7 +45,7 @@ void crashes() { std::raise(SIGSEGV); }
 template <Fault fault>
 at::Tensor loss(State& state) {
   const at::Tensor out = outputs(state)[0];
-  if (fault != goes_on && !at::isfinite(out).all().item<bool>()) fault();
+  if (fault != goes_on && asked_for() && !at::isfinite(out).all().item<bool>()) fault();
   return at::mse_loss(out.to(state[kY].scalar_type()), state[kY]) * kLossScale;
 }
 
