@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "cases/training/like.h"
+#include "cases/training/sparse_parts.h"
 
 namespace ampgate::cases {
 namespace {
@@ -88,8 +89,8 @@ Optimizer::State Optimizer::state() const {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Moments& moments = moments_[i];
     state.steps.push_back(moments.steps);
-    if (moments.first.defined()) state.tensors[names_[i] + kFirst] = moments.first.clone();
-    if (moments.second.defined()) state.tensors[names_[i] + kSecond] = moments.second.clone();
+    if (moments.first.defined()) put_parts(state.tensors, names_[i] + kFirst, moments.first);
+    if (moments.second.defined()) put_parts(state.tensors, names_[i] + kSecond, moments.second);
   }
   return state;
 }
@@ -109,11 +110,10 @@ void Optimizer::check(const State& state, bool same_types) const {
     }
     for (const auto& [what, wanted] : {std::pair{kFirst, has_first()}, std::pair{kSecond, has_second()}}) {
       if (!stepped || !wanted) continue;
-      const auto found = state.tensors.find(names_[i] + what);
-      if (found == state.tensors.end())
-        throw std::invalid_argument("tensor '" + names_[i] + what + "' is missing");
-      check_like(names_[i] + what, found->second, parameters_[i], same_types);
-      known.insert(names_[i] + what);
+      const at::Tensor found = take_parts(state.tensors, names_[i] + what, parameters_[i].sizes());
+      if (!found.defined()) throw std::invalid_argument("tensor '" + names_[i] + what + "' is missing");
+      check_like(names_[i] + what, found, parameters_[i], same_types);
+      for (auto& part : part_names(state.tensors, names_[i] + what)) known.insert(std::move(part));
     }
   }
   for (const auto& [name, tensor] : state.tensors) {
@@ -128,9 +128,11 @@ void Optimizer::set_state(const State& state) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     // Strided as the parameter, as step() makes them: kernels may round differently for other strides.
     const auto copy_of = [&](const char* what) {
-      const auto found = state.tensors.find(names_[i] + what);
-      if (found == state.tensors.end()) return at::Tensor();
-      return at::empty_like(parameters_[i], at::MemoryFormat::Preserve).copy_(found->second);
+      const at::Tensor found = take_parts(state.tensors, names_[i] + what, parameters_[i].sizes());
+      if (!found.defined()) return found;
+      if (found.is_sparse())
+        return found.to(parameters_[i].options().layout(at::kSparse), false, /*copy=*/true);
+      return at::empty_like(parameters_[i], at::MemoryFormat::Preserve).copy_(found);
     };
     moments_[i] = {copy_of(kFirst), copy_of(kSecond), state.steps[i]};
   }

@@ -39,7 +39,7 @@ State setup(const Shape&, const Fill& fill) {
 }
 
 Case training_case(Training training) {
-  training.loss = loss;
+  if (training.loss == nullptr) training.loss = loss;
   training.rows = {{"x", "held_out_x"}, {"y", "held_out_y"}};
   return {.name = "tiny",
           .dims = {"batch"},
@@ -148,6 +148,18 @@ TEST_P(Resumes, AsIfItHadNeverStopped) {
   for (std::size_t i = 0; i < rest.size(); ++i) expect_same(rest[i], losses[before + i], "loss");
 }
 
+// Momentum of sparse gradients is sparse, and not coalesced: its order counts.
+at::Tensor sparse_loss(State& state) {
+  const at::Tensor rows = (state[kX].select(1, 0) * 4).to(at::kLong).remainder(16);
+  const at::Tensor looked_up = at::embedding(state[kFirst], rows, -1, false, /*sparse=*/true);
+  return at::mse_loss(looked_up.mean(1, true).to(state[kY].scalar_type()), state[kY]);
+}
+Training sparse() {
+  OptimizerSpec spec = kSgd;
+  spec.momentum = 0.9;
+  return {.loss = sparse_loss, .optimizers = {of(spec, {"first"})}};
+}
+
 Training adamw() { return {.optimizers = {kAdamW}}; }
 Training two() {
   OptimizerSpec sgd = kSgd;
@@ -167,8 +179,8 @@ INSTANTIATE_TEST_SUITE_P(
     Trainings, Resumes,
     testing::Values(
         Way{"Sgd", {.optimizers = {kSgd}}}, Way{"MomentumAndScheduleInMidPeriod", momentum()},
-        Way{"AdamW", adamw()}, Way{"TwoOptimizers", two()}, Way{"Accumulation", accumulating()},
-        Way{"Bf16", adamw(), "autocast-bf16"},
+        Way{"AdamW", adamw()}, Way{"TwoOptimizers", two()}, Way{"SparseMomentum", sparse()},
+        Way{"Accumulation", accumulating()}, Way{"Bf16", adamw(), "autocast-bf16"},
         // Grows at steps 3, 6, ... and is saved between two of them.
         Way{"ScalerInMidInterval", momentum(), "autocast-fp16", {.growth_interval = 3}},
         // Too large at first: skipped steps, so that updates lag behind steps.
@@ -398,6 +410,30 @@ TEST(TrainerState, WhereAllowedTheSamePrecisionIsNoChange) {
   run(*trainer, 1);
   trainer->restore(checkpoint, OtherPrecision::kAllowed);
   expect_same(trainer->save(), checkpoint);
+}
+
+TEST(TrainerState, SparseMomentumIsChecked) {
+  const Subject subject(sparse());
+  const auto trainer = subject.trainer();
+  run(*trainer, 3);
+  const Checkpoint good = trainer->save();
+  const std::string name = "optimizers.0.first.first";
+  ASSERT_EQ(good.tensors.count(name + ".indices"), 1U);
+  const std::pair<std::string, at::Tensor> damages[] = {
+      {".indices", good.tensors.at(name + ".indices") + 16},  // beyond the rows
+      {".indices", good.tensors.at(name + ".indices").to(at::kFloat)},
+      {".indices", at::zeros({1, 1}, at::kLong)},
+      {".values", at::zeros({3})},
+      {".values", good.tensors.at(name + ".values").to(at::kDouble)},
+      {".coalesced", at::zeros({2})},
+      {".indices", at::Tensor()}};
+  for (const auto& [part, value] : damages) {
+    Checkpoint bad = good;
+    bad.tensors.erase(name + part);
+    if (value.defined()) bad.tensors[name + part] = value;
+    EXPECT_THROW(trainer->restore(bad), std::invalid_argument) << part;
+    expect_same(trainer->save(), good);
+  }
 }
 
 // A step that threw leaves a scaler in the middle of its step.
