@@ -1,6 +1,7 @@
 #include "cases/training/checkpoint_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace ampgate::cases {
@@ -77,6 +78,18 @@ Json scaler_json(const precision::GradScalerState& state) {
           {"growth_tracker", *state.growth_tracker}};
 }
 
+namespace {
+
+// As float32, which it is kept in.
+double read_scale(ObjectReader& reader) {
+  const double scale = read_number(reader, "scale");
+  if (std::isfinite(scale) && std::abs(scale) > std::numeric_limits<float>::max())
+    reader.fail("scale", "is beyond float32: " + results::to_text(reader.get("scale")));
+  return scale;
+}
+
+}  // namespace
+
 precision::GradScalerState read_scaler(ObjectReader reader) {
   if (reader.keys().empty()) return {};  // of a disabled one
   const auto whole = [&](const char* key, std::int64_t low, std::int64_t high) {
@@ -87,7 +100,7 @@ precision::GradScalerState read_scaler(ObjectReader reader) {
   };
   using Interval = std::numeric_limits<std::int64_t>;
   using Tracker = std::numeric_limits<std::int32_t>;  // as the kernel keeps it
-  precision::GradScalerState state{read_number(reader, "scale"), read_number(reader, "growth_factor"),
+  precision::GradScalerState state{read_scale(reader), read_number(reader, "growth_factor"),
                                    read_number(reader, "backoff_factor"),
                                    whole("growth_interval", Interval::min(), Interval::max()),
                                    whole("growth_tracker", Tracker::min(), Tracker::max())};

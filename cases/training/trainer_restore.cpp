@@ -1,9 +1,6 @@
 // How a trainer is restored: all is read and checked before anything is changed.
 #include <ATen/core/grad_mode.h>
 
-#include <cmath>
-#include <cstdlib>
-#include <limits>
 #include <optional>
 
 #include "cases/training/checkpoint_reader.h"
@@ -32,6 +29,10 @@ Json same_training(const Json& state) { return members(state, {"case", "shape", 
 Json same_precision(const Json& state) { return members(state, {"precision", "fp32_regions", "device"}); }
 Json same_configuration(const Json& state) { return members(state, {"configuration"}); }
 
+precision::GradScalerState fresh_scaler(const precision::GradScalerOptions& options) {
+  return {options.init_scale, options.growth_factor, options.backoff_factor, options.growth_interval, 0};
+}
+
 // Says of what `check` complains.
 template <typename Check>
 void within(const std::string& part, Check check) {
@@ -42,12 +43,6 @@ void within(const std::string& part, Check check) {
   }
 }
 
-// As 0-dim float32 and int32; else the next step says what is wrong.
-bool fits_tensors(const precision::GradScaler& scaler) {
-  return !(std::abs(scaler.get_scale()) > std::numeric_limits<float>::max()) &&
-         std::abs(scaler.get_growth_tracker()) <= std::numeric_limits<std::int32_t>::max();
-}
-
 }  // namespace
 
 struct Trainer::Restored {
@@ -55,7 +50,7 @@ struct Trainer::Restored {
   std::vector<Optimizer::State> optimizers;
   std::vector<std::int64_t> applied;
   std::int64_t iteration = 0;
-  precision::GradScaler scaler;
+  precision::GradScalerState scaler;
   GeneratorStates generators;
   Json changes;
 };
@@ -71,9 +66,7 @@ class Trainer::StateReader {
         changed_(same_precision(state_) != same_precision(own_)),
         reader_(state_, kCheckpointState),
         tensors_(checkpoint.tensors),
-        found_{
-            {}, {},           {}, 0, precision::GradScaler(trainer.device_.type(), trainer.scaler_options_),
-            {}, Json::array()} {}
+        found_{{}, {}, {}, 0, fresh_scaler(trainer.scaler_options_), {}, Json::array()} {}
 
   Restored read() {
     read_identity();
@@ -149,8 +142,11 @@ class Trainer::StateReader {
                                   " gradient scaler, this training has " +
                                   (trainer_.with_scaler_ ? "one" : "none"));
     }
-    if (scaled && trainer_.with_scaler_ && !changed_)
-      found_.scaler.load_state_dict(read_scaler(reader_.object("scaler")));
+    if (!scaled || !trainer_.with_scaler_ || changed_) return;
+    ObjectReader reader = reader_.object("scaler");
+    found_.scaler = read_scaler(reader);
+    if (found_.scaler.empty() && trainer_.scaler_options_.enabled)
+      reader_.fail("scaler", "is empty: it was saved from a disabled scaler");
   }
 
   void read_changes() {
@@ -178,21 +174,16 @@ void Trainer::restore(const Checkpoint& checkpoint, OtherPrecision other) {
     found = StateReader(*this, checkpoint, other).read();
   } catch (const results::FileError& error) {
     throw std::invalid_argument(error.what());
-  } catch (const precision::GradScalerError& error) {
-    throw std::invalid_argument(std::string("the checkpoint's scaler: ") + error.what());
   }
   const at::NoGradGuard no_grad;
   for (auto& [to, from] : found->copies) to.copy_(from);
   for (std::size_t i = 0; i < optimizers_.size(); ++i) optimizers_[i]->set_state(found->optimizers[i]);
   applied_ = std::move(found->applied);
   iteration_ = found->iteration;
-  if (scaler_.scale_tensor().defined() && fits_tensors(found->scaler)) {
-    // In place: what a step does must not depend on whether it is the first one after this.
-    scaler_.update(found->scaler.get_scale());  // ends a step that failed
-    scaler_.load_state_dict(found->scaler.state_dict());
-  } else {
-    scaler_ = std::move(found->scaler);
-  }
+  // In place: what a step does must not depend on whether it is the first one after this. A step that failed
+  // leaves no trace.
+  if (scaler_.scale_tensor().defined()) scaler_.update(*found->scaler.scale);
+  scaler_.load_state_dict(found->scaler);
   set_generator_states(found->generators, device_);
   changes_ = std::move(found->changes);
 }

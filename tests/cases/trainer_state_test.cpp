@@ -314,6 +314,7 @@ INSTANTIATE_TEST_SUITE_P(
         state("StepsThatAreNoCounts", "/optimizers/0/steps", Json({0.5}), {"optimizers/0/steps", "counts"}),
         state("LearningRateInWords", "/optimizers/0/learning_rate", "high", {"learning_rate"}),
         state("TooManyApplied", "/schedules/1/applied", 4, {"schedules/1/applied", "4"}),
+        state("ScaleBeyondFloat32", "/scaler/scale", 1e300, {"scaler/scale", "float32"}),
         state("ScaleInWords", "/scaler/scale", "large", {"scaler/scale"}),
         state("TrackerTooLarge", "/scaler/growth_tracker", 1L << 40, {"growth_tracker"}),
         state("EmptyScaler", "/scaler", Json::object(), {"scaler", "empty"}),
@@ -434,6 +435,18 @@ TEST(TrainerState, SparseMomentumIsChecked) {
     EXPECT_THROW(trainer->restore(bad), std::invalid_argument) << part;
     expect_same(trainer->save(), good);
   }
+}
+
+TEST(TrainerState, TheScalersTensorsStayWhereTheyAre) {
+  const Subject subject(two(), "autocast-fp16", {.init_scale = 1024});
+  const auto trainer = subject.trainer();
+  const Checkpoint start = trainer->save();
+  run(*trainer, 2);
+  const void* const scale = trainer->scaler().scale_tensor().const_data_ptr();
+  trainer->restore(start);
+  EXPECT_EQ(trainer->growth_tracker(), 0);
+  run(*trainer, 1);
+  EXPECT_EQ(trainer->scaler().scale_tensor().const_data_ptr(), scale);
 }
 
 // A step that threw leaves a scaler in the middle of its step.
