@@ -42,6 +42,8 @@ class OutputWatch {
 
 // How many calls are made, untimed and back to back, before one whose outputs are looked at: a kernel may be
 // right in the last call of every cell and wrong in others. Seeded; at most an eighth of a cell each.
+// The second batch is one call more than a multiple of six, so that the two looks differ in every alternation
+// of two or three calls.
 std::vector<std::int64_t> check_batches(std::uint64_t seed, std::string_view trial, int process,
                                         std::int64_t calls_per_cell);
 
