@@ -91,7 +91,7 @@ std::string say_speedup(const Estimate& speedup) {
 }
 
 std::string say_fp16_to_bf16(const Estimate& estimate) {
-  std::string text = "FP16 takes " + significant(estimate.value) + " of BF16's time";
+  std::string text = "FP16 takes " + significant(estimate.value) + " times BF16's time";
   if (!estimate.interval) return text;
   if (estimate.interval->high < 1.0) return text + ": FP16 is faster";
   if (estimate.interval->low > 1.0) return text + ": BF16 is faster";
