@@ -17,7 +17,7 @@ using results::NonInferiority;
 using results::Verdict;
 
 bool is_accuracy(const TrainingSetup& setup) {
-  return quality_name(setup.definition, setup.shape) == "accuracy";
+  return setup.definition.facts(setup.shape).decisions.has_value();
 }
 
 // Positive: the trial is worse. Accuracies as their difference, RMS errors as the logarithm of their ratio.
@@ -48,10 +48,6 @@ std::string loss_words(bool accuracy, double loss) {
 }
 
 }  // namespace
-
-std::string quality_name(const cases::Case& definition, const cases::Shape& shape) {
-  return definition.facts(shape).decisions ? "accuracy" : "rmse";
-}
 
 FinalQuality quality_of(const TrainingSetup& setup, cases::Trainer& trainer, std::uint64_t seed) {
   const cases::Outputs outputs = trainer.evaluate();

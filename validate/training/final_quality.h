@@ -12,11 +12,9 @@ namespace ampgate::validate {
 // Of one training.
 struct FinalQuality {
   std::uint64_t seed = 0;
-  double value = 0;  // accuracy, or the RMS error; NaN where the model's outputs are not finite
+  double value =
+      0;  // accuracy (more is better), or the RMS error; NaN where the model's outputs are not finite
 };
-
-// What `value` is: "accuracy" (more is better) or "rmse".
-std::string quality_name(const cases::Case& definition, const cases::Shape& shape);
 
 FinalQuality quality_of(const TrainingSetup& setup, cases::Trainer& trainer, std::uint64_t seed);
 

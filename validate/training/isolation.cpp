@@ -36,22 +36,32 @@ const precision::Precision& of(precision::Mode mode, c10::ScalarType type) {
   });
 }
 
-double zeroed_share(const TrainingSetup& setup, const Way& way) {
+// The beginning of the training, and its first step's gradients in FP64: the same for all ways.
+struct Beginning {
+  cases::Checkpoint state;
+  std::vector<at::Tensor> gradients;
+};
+
+Beginning beginning(const TrainingSetup& setup) {
   const auto fresh = setup.trainer({precision::baseline(), false}, setup.session.seed);
-  const cases::Checkpoint start = fresh->save();
+  cases::Checkpoint state = fresh->save();
   const auto oracle = setup.oracle(setup.session.seed);
-  const auto trial = setup.trainer(way, setup.session.seed);
-  return compare_gradients(unscaled_gradients(*trial, start), unscaled_gradients(*oracle, start), 0).zeroed;
+  auto gradients = unscaled_gradients(*oracle, state);
+  return {std::move(state), std::move(gradients)};
 }
 
-Outcome run(const TrainingSetup& setup, const Way& way, int steps) {
+double zeroed_share(const TrainingSetup& setup, const Way& way, const Beginning& start) {
+  const auto trial = setup.trainer(way, setup.session.seed);
+  return compare_gradients(unscaled_gradients(*trial, start.state), start.gradients, 0).zeroed;
+}
+
+Outcome run(const TrainingSetup& setup, const Way& way, int steps, const Beginning& start) {
   Outcome outcome;
   const auto failure = catch_failure([&] {
     const auto trainer = setup.trainer(way, setup.session.seed);
     const WatchedRun watched = watch(*trainer, steps, {});
     for (const auto& step : watched.steps) {
-      const bool all = std::find(step.stepped.begin(), step.stepped.end(), false) == step.stepped.end();
-      (all ? outcome.applied : outcome.skipped) += 1;
+      (step.all_stepped() ? outcome.applied : outcome.skipped) += 1;
     }
     outcome.weights_lost = !watched.steps.back().weights_finite;
     outcome.bad_step = watched.bad_step;
@@ -60,7 +70,7 @@ Outcome run(const TrainingSetup& setup, const Way& way, int steps) {
       again->restore(*watched.before_bad);
       outcome.first = trace_step(setup.session, *again).first;
     }
-    outcome.zeroed = zeroed_share(setup, way);
+    outcome.zeroed = zeroed_share(setup, way, start);
   });
   if (failure) outcome.problem = failure->reason;
   return outcome;
@@ -129,10 +139,11 @@ Isolation isolate(const TrainingSetup& setup, c10::ScalarType type, int steps) {
                                               {"both", {autocast, true}},
                                               {"cast", {of(precision::Mode::kCast, type), false}}};
   std::map<std::string, Outcome> outcomes;
+  const Beginning start = beginning(setup);
   Isolation isolation;
   isolation.json = {{"steps", steps}, {"ways", Json::object()}};
   for (const auto& [name, way] : ways) {
-    outcomes[name] = run(setup, way, steps);
+    outcomes[name] = run(setup, way, steps, start);
     isolation.json["ways"][name] = to_json(outcomes[name]);
   }
   isolation.words = blame(outcomes, precision::type_name(type));

@@ -61,14 +61,11 @@ std::vector<int> shadow_steps(const results::Rules::Training& rules) {
 bool any(const std::vector<bool>& flags) {
   return std::find(flags.begin(), flags.end(), true) != flags.end();
 }
-bool all(const std::vector<bool>& flags) {
-  return std::find(flags.begin(), flags.end(), false) == flags.end();
-}
 
 // The scale with which the trial makes this step or, where it is skipped, the next one that it makes.
 double scale_at(const WatchedRun& trial, std::size_t step) {
   for (std::size_t i = step; i < trial.steps.size(); ++i) {
-    if (all(trial.steps[i].stepped)) return trial.steps[i].scale;
+    if (trial.steps[i].all_stepped()) return trial.steps[i].scale;
   }
   return trial.steps.at(step).scale;
 }
@@ -150,7 +147,7 @@ void judge_updates(const WatchedRun& watched, Judgement& judgement) {
   for (std::size_t i = 0; i < watched.steps.size(); ++i) {
     const StepReport& step = watched.steps[i];
     if (!any(step.unchanged)) continue;
-    if (!all(step.stepped)) {
+    if (!step.all_stepped()) {
       ++beside_skip;
     } else if (++alone == 1) {
       first = i;

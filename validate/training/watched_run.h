@@ -2,6 +2,7 @@
 // unscaled, the scale, what was updated. It explains; the plain run decides.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,6 +33,9 @@ struct StepReport {
   bool weights_finite = true;
   std::vector<bool> unchanged;  // by optimizer: its update was applied, and none of its weights changed
   std::string weights;          // digest of all weights after the step
+
+  // Did every optimizer make its update?
+  bool all_stepped() const { return std::find(stepped.begin(), stepped.end(), false) == stepped.end(); }
 };
 
 struct WatchedRun {
