@@ -16,6 +16,7 @@ class InferenceBody final : public Body {
   void warm_up() override;
   bool owns(const void* storage) const override;
   Holdings holdings() const override;
+  bool with_gradients() const override { return definition_.differentiates; }
 
  private:
   const cases::Case& definition_;

@@ -18,6 +18,7 @@
 #include "bench/inspect.h"
 #include "bench/measure.h"
 #include "bench/plan.h"
+#include "cases/files/load.h"
 #include "results/error.h"
 #include "results/protocol.h"
 
@@ -46,8 +47,10 @@ void check_build(const std::string& planned) {
 void work(results::EventWriter& events) {
   const auto begin = std::chrono::steady_clock::now();
   events.write("hello", {{"worker", "bench"}, {"build_id", backends::build_id()}, {"pid", getpid()}});
-  const bench::Plan plan = bench::parse_plan(results::read_plan());
+  const Json document = results::read_plan();
+  const bench::Plan plan = bench::parse_plan(document);
   check_build(plan.build_id);
+  cases::files::load(document.value("files", Json::object()));
   backends::apply(plan.settings);
   const auto backend = backends::open(plan.device);
   const at::NoGradGuard no_grad;

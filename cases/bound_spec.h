@@ -34,17 +34,19 @@ enum class Family {
   kExp,            // "x"
   kLog,            // "x"
   kErf,            // "x"
-  kAttention,   // "query", "key", "value" (..., L, D); scale 1/sqrt(D); "mask" (..., L, S), if there is one,
-                // is added to the scores
-  kIndexAdd,    // "self", "index", "source" along dims[0]
-  kArithmetic,  // add, subtract, multiply, divide: `length` FP32 roundings before the last; "added", if
-                // there is one, is a summand that may cancel
-  kUnary,       // a function of one number that kernels know to about one unit in the last place; eps: a
-                // relative error besides
-  kActivation,  // one made of several such functions; "x"
-  kLinearMap,   // sums of "x" with weights >= 0 of `length` terms (pooling, interpolation)
-  kModel,       // no a-priori bound: replay with random rounding
-  kUnknown,     // error-ratio rule
+  kAttention,    // "query", "key", "value" (..., L, D); scale 1/sqrt(D); "mask" (..., L, S), if there is one,
+                 // is added to the scores
+  kIndexAdd,     // "self", "index", "source" along dims[0]
+  kArithmetic,   // add, subtract, multiply, divide: `length` FP32 roundings before the last; "added", if
+                 // there is one, is a summand that may cancel
+  kUnary,        // a function of one number that kernels know to about one unit in the last place; eps: a
+                 // relative error besides
+  kActivation,   // one made of several such functions; "x"
+  kLinearMap,    // sums of "x" with weights >= 0 of `length` terms (pooling, interpolation)
+  kModel,        // no a-priori bound: replay with random rounding
+  kCall,         // the only operator that the case calls: by what is known of it, else as the next two
+  kConditioned,  // sums of `length` terms of anything, by how its inputs' roundings move the result
+  kUnknown,      // error-ratio rule
 };
 
 // A function of one element of "x" alone.

@@ -27,7 +27,7 @@ double Shape::product(std::initializer_list<std::string_view> names) const {
 
 const at::Tensor* State::find(std::string_view name) const {
   for (const auto& entry : tensors) {
-    if (entry.name == name) return &entry.tensor;
+    if (entry.is_called(name)) return &entry.tensor;
   }
   return nullptr;
 }
@@ -49,7 +49,9 @@ Shape Case::shape(const std::vector<std::int64_t>& sizes) const {
 
 const std::map<std::string, Case, std::less<>>& registry() { return mutable_registry(); }
 
-Registration::Registration(Case definition) {
+Registration::Registration(Case definition) { add_case(std::move(definition)); }
+
+void add_case(Case definition) {
   const std::string name = definition.name;
   if (!mutable_registry().emplace(name, std::move(definition)).second) {
     throw std::logic_error("two cases are called '" + name + "'");

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/DeviceType.h>
 #include <c10/util/SmallVector.h>
 
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +24,7 @@
 namespace ampgate::cases {
 
 class Fill;
+class OperatorCall;
 
 // Named dimensions in the case's own order; the name is what stands in trial ids: "512x256x128", "batch64".
 struct Shape {
@@ -40,6 +43,9 @@ struct NamedTensor {
   std::string name;
   at::Tensor tensor;  // FP32 as set up (index and mask tensors keep their own type and are never converted)
   Role role = Role::kInput;
+  std::string operand{};  // what its bound's family calls it (bound_spec.h); empty: as its name
+
+  bool is_called(std::string_view word) const { return (operand.empty() ? name : operand) == word; }
 };
 
 // What `run` works on. Tensors are numbered in the order of `setup`; cases give the numbers names by an enum,
@@ -47,7 +53,7 @@ struct NamedTensor {
 struct State {
   std::vector<NamedTensor> tensors;
   const at::Tensor& operator[](std::size_t number) const { return tensors[number].tensor; }
-  // For everyone but `run`. Null when there is no such tensor.
+  // By what families call tensors, for everyone but `run`. Null when there is no such tensor.
   const at::Tensor* find(std::string_view name) const;
 };
 
@@ -94,10 +100,10 @@ struct Case {
   std::vector<SuiteShapes> suites;
   std::vector<std::string> outputs;  // names, in the order in which `run` returns them
   std::function<State(const Shape&, const Fill&)> setup;
-  Outputs (*run)(State&);
-  Facts (*facts)(const Shape&);
+  std::function<Outputs(State&)> run;
+  std::function<Facts(const Shape&)> facts;
   // The same function by another path for the FP64 oracle, where `run` in FP64 would not be it.
-  Outputs (*reference_run)(State&) = nullptr;
+  std::function<Outputs(State&)> reference_run{};
   bool model = false;
   // "batch" gives shape names like batch64; empty: sizes joined by x.
   std::string shape_prefix{};
@@ -105,17 +111,34 @@ struct Case {
   std::map<std::string, std::string> unsupported{};
   // Why trials cannot have these sizes (all at least 1), in words; empty: they can. Null: they can have any.
   // Edge inputs try some of them all the same.
-  std::string (*misfit)(const Shape&) = nullptr;
+  std::function<std::string(const Shape&)> misfit{};
+
+  // The right outputs where they are known without running anything, for the FP64 oracle: exact for tensors
+  // of these values. Throws c10::NotImplementedError for a state of other values.
+  std::function<Outputs(const State&)> expected{};
+  // The only operator that a run calls, where a case file says so: phase 1 looks up its family.
+  std::shared_ptr<const OperatorCall> call{};
+  // What lacks a kernel for a device, in words; empty: nothing. Null: nothing ever.
+  std::function<std::string(c10::DeviceType)> missing_kernel{};
+  // Its outputs include gradients: a run differentiates, and autograd's operators run within it.
+  bool differentiates = false;
+  // The only precisions that it is tried in beside FP32; empty: all.
+  std::vector<std::string> precisions{};
 
   // A training step: one `run` is the model on held-out rows, one update is what `training` says.
   std::optional<Training> training{};
 
+  // Of the fixed shape of a case without dimensions, `shape_prefix` is the whole name.
   // Throws std::invalid_argument for a wrong number of sizes or a size below 1.
   Shape shape(const std::vector<std::int64_t>& sizes) const;
 };
 
-// All cases by name. Registrars run before main; the list is complete and never changes afterwards.
+// All cases by name: those of this build, whose registrars run before main, and those of case files, which a
+// worker adds before it looks at any.
 const std::map<std::string, Case, std::less<>>& registry();
+
+// Throws std::logic_error when there is a case of that name.
+void add_case(Case definition);
 
 struct Registration {
   explicit Registration(Case definition);

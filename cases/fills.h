@@ -44,6 +44,8 @@ class Fill {
                       std::int64_t high) const;
 
   FillKind kind() const { return kind_; }
+  // The same streams with other values.
+  Fill with(FillKind kind) const { return {seed_, case_name_, shape_name_, kind}; }
   std::uint64_t seed() const { return seed_; }
 
  private:

@@ -115,49 +115,92 @@ void read_bytes(const std::string& file, std::ifstream& stream, void* target, st
     fail(file, "cannot be read");
 }
 
-std::map<std::string, at::Tensor> read(const std::string& file, std::ifstream& stream,
-                                       std::uint64_t file_bytes) {
-  if (file_bytes < kLengthBytes) fail(file, "too short for a safetensors file");
-
-  std::uint64_t header_bytes = 0;
-  read_bytes(file, stream, &header_bytes, kLengthBytes);
-  if (header_bytes > std::min(kMaxHeaderBytes, file_bytes - kLengthBytes)) {
-    fail(file, "a header of " + std::to_string(header_bytes) + " bytes does not fit");
+// A file whose header was read and checked.
+class Reader {
+ public:
+  Reader(const std::filesystem::path& path, const std::string& action) : file_(path.string()) {
+    std::error_code error;
+    const std::uint64_t bytes = std::filesystem::file_size(path, error);
+    if (error) throw results::EnvironmentError(file_ + ": " + error.message(), action);
+    stream_.open(path, std::ios::binary);
+    if (!stream_) throw results::EnvironmentError(file_ + ": cannot be opened", action);
+    read_header(bytes);
   }
-  std::string header(header_bytes, '\0');
-  read_bytes(file, stream, header.data(), header_bytes);
-  const Json descriptions = results::parse_strict(header, file);
-  if (!descriptions.is_object()) fail(file, "the header is not a JSON object");
 
-  std::vector<Entry> entries;
-  for (const auto& [name, description] : descriptions.items()) {
-    if (name != "__metadata__") entries.push_back(read_entry(file, name, description));
-  }
-  check_coverage(file, entries, file_bytes - kLengthBytes - header_bytes);
+  const std::vector<Entry>& entries() const { return entries_; }
 
-  std::map<std::string, at::Tensor> tensors;
-  for (const Entry& entry : entries) {
+  at::Tensor tensor(const Entry& entry) {
     at::Tensor tensor = at::empty(entry.sizes, entry.type);
-    if (tensor.numel() != 0) read_bytes(file, stream, tensor.mutable_data_ptr(), entry.end - entry.begin);
-    tensors.emplace(entry.name, std::move(tensor));
+    if (tensor.numel() == 0) return tensor;
+    stream_.seekg(static_cast<std::streamoff>(data_ + entry.begin));
+    read_bytes(file_, stream_, tensor.mutable_data_ptr(), entry.end - entry.begin);
+    return tensor;
   }
-  return tensors;
+
+ private:
+  void read_header(std::uint64_t file_bytes) {
+    if (file_bytes < kLengthBytes) fail(file_, "too short for a safetensors file");
+    std::uint64_t header_bytes = 0;
+    read_bytes(file_, stream_, &header_bytes, kLengthBytes);
+    if (header_bytes > std::min(kMaxHeaderBytes, file_bytes - kLengthBytes)) {
+      fail(file_, "a header of " + std::to_string(header_bytes) + " bytes does not fit");
+    }
+    std::string header(header_bytes, '\0');
+    read_bytes(file_, stream_, header.data(), header_bytes);
+    const Json descriptions = results::parse_strict(header, file_);
+    if (!descriptions.is_object()) fail(file_, "the header is not a JSON object");
+    for (const auto& [name, description] : descriptions.items()) {
+      if (name != "__metadata__") entries_.push_back(read_entry(file_, name, description));
+    }
+    data_ = kLengthBytes + header_bytes;
+    check_coverage(file_, entries_, file_bytes - data_);
+  }
+
+  std::string file_;
+  std::ifstream stream_;
+  std::uint64_t data_ = 0;  // where the tensors' bytes begin
+  std::vector<Entry> entries_;
+};
+
+template <typename Work>
+auto with_reader(const std::filesystem::path& path, const std::string& action, Work&& work) {
+  try {
+    Reader reader(path, action);
+    return work(reader);
+  } catch (const Damage& damage) {
+    throw results::FileError(damage.where, damage.what, action);
+  }
 }
 
 }  // namespace
 
 std::map<std::string, at::Tensor> read_safetensors(const std::filesystem::path& path,
                                                    const std::string& action) {
-  std::error_code error;
-  const std::uint64_t file_bytes = std::filesystem::file_size(path, error);
-  if (error) throw results::EnvironmentError(path.string() + ": " + error.message(), action);
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw results::EnvironmentError(path.string() + ": cannot be opened", action);
-  try {
-    return read(path.string(), stream, file_bytes);
-  } catch (const Damage& damage) {
-    throw results::FileError(damage.where, damage.what, action);
-  }
+  return with_reader(path, action, [](Reader& reader) {
+    std::map<std::string, at::Tensor> tensors;
+    for (const Entry& entry : reader.entries()) tensors.emplace(entry.name, reader.tensor(entry));
+    return tensors;
+  });
+}
+
+std::map<std::string, StoredTensor> describe_safetensors(const std::filesystem::path& path,
+                                                         const std::string& action) {
+  return with_reader(path, action, [](const Reader& reader) {
+    std::map<std::string, StoredTensor> tensors;
+    for (const Entry& entry : reader.entries())
+      tensors.emplace(entry.name, StoredTensor{entry.type, entry.sizes});
+    return tensors;
+  });
+}
+
+at::Tensor read_safetensors(const std::filesystem::path& path, const std::string& name,
+                            const std::string& action) {
+  return with_reader(path, action, [&](Reader& reader) {
+    for (const Entry& entry : reader.entries()) {
+      if (entry.name == name) return reader.tensor(entry);
+    }
+    fail(path.string(), "has no tensor '" + name + "'");
+  });
 }
 
 }  // namespace ampgate::cases

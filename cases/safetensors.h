@@ -5,11 +5,13 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ampgate::cases {
 
@@ -18,6 +20,18 @@ namespace ampgate::cases {
 // wrong, with the file, what is wrong and `action`.
 std::map<std::string, at::Tensor> read_safetensors(const std::filesystem::path& file,
                                                    const std::string& action);
+
+// What the header of such a file says of its tensors. Throws as above.
+struct StoredTensor {
+  at::ScalarType type;
+  std::vector<std::int64_t> sizes;
+};
+std::map<std::string, StoredTensor> describe_safetensors(const std::filesystem::path& file,
+                                                         const std::string& action);
+
+// One of its tensors. Throws as above, also when there is none of that name.
+at::Tensor read_safetensors(const std::filesystem::path& file, const std::string& name,
+                            const std::string& action);
 
 // Hands the bytes of such a file to `sink`, piece by piece: first the header, then each tensor. The same
 // bytes for the same tensors, whatever their strides and device. Before the first piece it throws

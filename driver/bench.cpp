@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "driver/case_files.h"
 #include "driver/commands.h"
 #include "driver/cpus.h"
 #include "driver/device.h"
@@ -68,8 +69,9 @@ Json observe(const Json& device) {
 
 results::ExitCode bench(const Options& options) {
   const Json record = results::read_record(options.evidence);
-  const WorkerFolder folder = find_worker(options.worker);
   const Json& validated = record.at("plan");
+  const WorkerFolder folder = find_worker_and_cases(options);
+  check_same_files(validated.value("files", Json()), folder, options.evidence);
 
   RunPlan plan;
   plan.command = "bench";

@@ -33,17 +33,19 @@ bool opens_gate(const Context& context, const Trial& trial) {
 Json worker_plan(const Context& context, const std::string& phase, int process) {
   const Json& header = context.data().header;
   const Json& plan = header.at("plan");
-  return {{"ampgate_plan", 1},
-          {"phase", phase},
-          {"run_id", header.at("run").at("id")},
-          {"build_id", context.workers.folder->manifest.build_id},
-          {"device", plan.at("device")},
-          {"seed", plan.at("seed")},
-          {"process", process},
-          {"rules", header.at("rules")},
-          {"rules_sha256", header.at("rules_sha256")},
-          {"settings", plan.at("settings")},
-          {"trials", Json::array()}};
+  Json document{{"ampgate_plan", 1},
+                {"phase", phase},
+                {"run_id", header.at("run").at("id")},
+                {"build_id", context.workers.folder->manifest.build_id},
+                {"device", plan.at("device")},
+                {"seed", plan.at("seed")},
+                {"process", process},
+                {"rules", header.at("rules")},
+                {"rules_sha256", header.at("rules_sha256")},
+                {"settings", plan.at("settings")},
+                {"trials", Json::array()}};
+  if (plan.contains("files")) document["files"] = plan.at("files");
+  return document;
 }
 
 std::filesystem::path checkpoint_folder(const results::Journal& journal) {

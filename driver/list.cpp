@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "driver/case_files.h"
 #include "driver/commands.h"
 #include "driver/device.h"
 #include "driver/names.h"
@@ -41,7 +42,7 @@ void print_json(const Manifest& manifest, const Options& options) {
 }  // namespace
 
 results::ExitCode list(const Options& options) {
-  const WorkerFolder folder = find_worker(options.worker);
+  const WorkerFolder folder = find_worker_and_cases(options);
   options.json ? print_json(folder.manifest, options) : print_text(folder.manifest, options);
   return results::ExitCode::kOk;
 }

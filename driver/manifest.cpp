@@ -23,6 +23,7 @@ CaseInfo parse_case(const results::Json& json) {
   }
   if (json.contains("unsupported"))
     info.unsupported = json.at("unsupported").get<std::map<std::string, std::string>>();
+  info.precisions = json.value("precisions", std::vector<std::string>{});
   return info;
 }
 
@@ -54,6 +55,15 @@ Manifest parse_manifest(const results::Json& json, const std::string& where) {
     throw results::EnvironmentError(where + ": not a manifest of cases: " + error.what(), kAction);
   } catch (const std::invalid_argument& error) {
     throw results::EnvironmentError(where + ": not a manifest of cases: " + error.what(), kAction);
+  }
+}
+
+void add_cases(Manifest& manifest, const results::Json& entries) {
+  try {
+    for (const auto& entry : entries) manifest.cases.push_back(parse_case(entry));
+  } catch (const std::exception& error) {
+    throw results::EnvironmentError(std::string("a worker's answer about case files: ") + error.what(),
+                                    "build the workers again");
   }
 }
 

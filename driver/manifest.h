@@ -20,6 +20,7 @@ struct CaseInfo {
   std::string shape_prefix;
   std::map<std::string, std::vector<std::vector<std::int64_t>>> suites;  // sizes in the order of `dims`
   std::map<std::string, std::string> unsupported;                        // precision: reason
+  std::vector<std::string> precisions;  // the only ones beside fp32; empty: all
 
   // "512x512x512", "batch64": as in trial ids.
   std::string shape_name(const std::vector<std::int64_t>& sizes) const;
@@ -35,5 +36,8 @@ struct Manifest {
 
 // Throws results::EnvironmentError that names `where` when it is not such a manifest.
 Manifest parse_manifest(const results::Json& json, const std::string& where);
+
+// Cases that files add. Throws as above.
+void add_cases(Manifest& manifest, const results::Json& entries);
 
 }  // namespace ampgate::driver

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "driver/case_files.h"
 #include "driver/names.h"
 #include "driver/own_shapes.h"
 #include "results/error.h"
@@ -74,6 +75,19 @@ void add_case(CLI::App& command, Options& options) {
       ->allow_extra_args(false);
 }
 
+void add_files(CLI::App& command, Options& options) {
+  command
+      .add_option("--case-file", options.case_files,
+                  "Cases of your own: a JSON file, or a folder of them; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--load-library", options.libraries,
+                  "A shared library that registers operators for your cases; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
 void add_seed(CLI::App& command, Options& options) {
   command.add_option("--seed", options.seed, "Seed of inputs and orders; default 1")
       ->type_name("UINT")
@@ -83,6 +97,7 @@ void add_seed(CLI::App& command, Options& options) {
 void add_selection(CLI::App& command, Options& options) {
   command.add_option("--suite", options.suite, "smoke, standard, large or examples")->capture_default_str();
   add_case(command, options);
+  add_files(command, options);
   command.add_option("--precision", options.precisions, "Only these precisions, separated by commas")
       ->type_name("LIST")
       ->allow_extra_args(false);
@@ -118,6 +133,22 @@ void refuse_suite_with_shapes(const CLI::App& command, Options& options) {
                               "ampgate run --sweep, or give the sizes with --shape");
   }
   options.suite = kOwnSuite;
+}
+
+// The cases of files are the whole run, unless sizes are given for cases of the build.
+void choose_files(const CLI::App& command, Options& options) {
+  if (options.case_files.empty()) return;
+  const auto* suite = command.get_option_no_throw("--suite");
+  if (suite == nullptr) return;
+  if (suite->count() > 0) {
+    throw results::UsageError("--suite and --case-file exclude each other: a suite has cases of its own",
+                              "leave one of them out");
+  }
+  if (has_own_shapes(options)) {
+    throw results::UsageError("a case of a file has the sizes that its file says",
+                              "leave --case-file out, or --shape, --shapes and --sweep");
+  }
+  options.suite = kFileSuite;
 }
 
 void add_execution(CLI::App& command, Options& options) {
@@ -241,6 +272,7 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   auto* evidence =
       bench.add_option("--evidence", options.evidence, "The record of that validation")->type_name("RECORD");
   add_case(bench, options);
+  add_files(bench, options);
   bench.add_option("--precision", options.precisions, "Only these precisions")->allow_extra_args(false);
   add_execution(bench, options);
   add_measurement(bench, options);
@@ -285,6 +317,7 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   reproduce.add_option("--keep", options.keep, "With --from: a checkpoint after the last step")
       ->type_name("FOLDER")
       ->needs(from);
+  add_files(reproduce, options);
   add_output(reproduce, options);
 
   auto& compare = *app.add_subcommand("compare", "Is record B right where A was, and as fast?");
@@ -320,10 +353,12 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   options.command = kCommands.at(chosen->get_name());
   split_lists(options.precisions);
   refuse_suite_with_shapes(*chosen, options);
+  choose_files(*chosen, options);
   if (!options.resume.empty()) {
     for (const auto* option : chosen->get_options()) {
       const auto name = option->get_name();
-      const bool allowed = name == "--resume" || name == "--json" || name == "--quiet" || name == "--worker";
+      const bool allowed = name == "--resume" || name == "--json" || name == "--quiet" ||
+                           name == "--worker" || name == "--case-file" || name == "--load-library";
       if (option->count() > 0 && !allowed) {
         throw results::UsageError(name + " cannot be given with --resume: the journal fixes the run",
                                   "leave it out");

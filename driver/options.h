@@ -19,6 +19,8 @@ struct Options {
   std::vector<std::string> shapes;      // sizes of the user's own, as typed
   std::string shapes_file;              // more of them
   std::string sweep;                    // a range of sizes, as typed
+  std::vector<std::string> case_files;  // cases of the user's own: files, or folders of them
+  std::vector<std::string> libraries;   // with operators of the user's own
   std::string rules_file;               // empty: the default rules
   std::string archive = "results/archive";
   std::optional<std::uint64_t> seed;

@@ -37,6 +37,9 @@ std::vector<std::string> wanted_precisions(const Manifest& manifest, const Optio
 
 // Operators have no regions that could stay in FP32; training is tried in FP32 and under autocast alone.
 bool applies(const std::string& precision, const CaseInfo& info) {
+  const auto& own = info.precisions;
+  if (!own.empty() && precision != kBaseline && std::find(own.begin(), own.end(), precision) == own.end())
+    return false;
   if (info.training) return precision == kBaseline || precision.starts_with("autocast-");
   return info.model || !precision.starts_with("islands-");
 }

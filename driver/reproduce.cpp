@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "driver/case_files.h"
 #include "driver/commands.h"
 #include "driver/cpus.h"
 #include "driver/device.h"
@@ -90,8 +91,9 @@ Json outputs_of(const Json& trial) {
 results::ExitCode reproduce(const Options& options) {
   const Json record = results::read_record(options.record);
   const Json& before = find_trial(record, options.trial);
-  const WorkerFolder folder = find_worker(options.worker);
   const Json& original = record.at("plan");
+  const WorkerFolder folder = find_worker_and_cases(options);
+  check_same_files(original.value("files", Json()), folder, options.record);
 
   RunPlan plan;
   plan.command = "reproduce";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "driver/case_files.h"
 #include "driver/commands.h"
 #include "driver/cpus.h"
 #include "driver/device.h"
@@ -43,6 +44,10 @@ RunPlan make_plan(const Options& options, const WorkerFolder& folder, const Devi
     std::erase_if(shapes, [&](const CaseShape& shape) { return !is_planned(plan.trials, shape); });
     if (options.sweep.empty()) check_shapes(shapes, folder, plan.device);
     plan.own_shapes = to_json(shapes);
+  } else if (plan.suite == kFileSuite) {
+    std::erase_if(shapes, [&](const CaseShape& shape) { return !is_planned(plan.trials, shape); });
+    for (auto& shape : shapes) shape.from = "case file of " + shape.info->name;
+    check_shapes(shapes, folder, plan.device);
   }
   plan.phases = {"validate", "repeat"};
   if (measures) {
@@ -82,7 +87,7 @@ void show(const Options& options, const RunPlan& plan) {
 }  // namespace
 
 ExitCode run(const Options& options) {
-  const WorkerFolder folder = find_worker(options.worker);
+  const WorkerFolder folder = find_worker_and_cases(options);
   auto worst = ExitCode::kOk;
   for (const auto& device : choose_devices(options.device, folder)) {
     const RunPlan plan = make_plan(options, folder, device);
@@ -116,7 +121,10 @@ ExitCode resume(const Options& options) {
     const Json::json_pointer folder("/machine/worker/folder");
     if (journal.data().header.contains(folder)) wanted = journal.data().header.at(folder).get<std::string>();
   }
-  const WorkerFolder folder = find_worker(wanted);
+  Options with_worker = options;
+  with_worker.worker = wanted;
+  const WorkerFolder folder = find_worker_and_cases(with_worker);
+  check_same_files(journal.data().header.at("plan").value("files", Json()), folder, options.resume);
   journal.append({{"resumed", Json::object()}});
   return complete(options, folder, std::move(journal));
 }

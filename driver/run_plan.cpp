@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "driver/case_files.h"
 #include "driver/case_rules.h"
 #include "driver/machine.h"
 #include "results/error.h"
@@ -23,10 +24,13 @@ using results::Json;
 std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
 
 // One command that runs this trial alone, with its baseline.
-std::string reproducer(const Trial& trial, const RunPlan& plan, const Options& options) {
-  const std::string sizes = plan.suite == kOwnSuite ? "--shape " + trial.shape_name : "--suite " + plan.suite;
+std::string reproducer(const Trial& trial, const RunPlan& plan, const Options& options,
+                       const WorkerFolder& folder) {
+  std::string sizes = file_options(folder, trial.case_name);
+  if (sizes.empty())
+    sizes = plan.suite == kOwnSuite ? " --shape " + trial.shape_name : " --suite " + plan.suite;
   std::string line = fmt::format(
-      "ampgate validate --device {} {} --case {} --precision {} --seed {} --threads {}", plan.device, sizes,
+      "ampgate validate --device {}{} --case {} --precision {} --seed {} --threads {}", plan.device, sizes,
       trial.id, trial.precision, plan.seed, plan.settings.at("threads").get<int>());
   if (!options.rules_file.empty()) line += " --rules '" + absolute(options.rules_file) + "'";
   if (!options.worker.empty()) line += " --worker '" + options.worker + "'";
@@ -124,7 +128,7 @@ Json journal_header(const RunPlan& plan, const Options& options, const WorkerFol
   Json trials = Json::array();
   for (const auto& trial : plan.trials) {
     trials.push_back(to_json(trial));
-    trials.back()["reproducer"] = reproducer(trial, plan, options);
+    trials.back()["reproducer"] = reproducer(trial, plan, options, folder);
   }
   Json header{{"ampgate_journal", results::kJournalVersion}};
   header["run"] = {{"id", compact_utc_now() + "-" + random_id()},
@@ -147,6 +151,7 @@ Json journal_header(const RunPlan& plan, const Options& options, const WorkerFol
                     {"trials", trials}};
   if (!plan.own_shapes.is_null()) header["plan"]["selection"]["shapes"] = plan.own_shapes;
   if (!plan.sweep.is_null()) header["plan"]["sweep"] = plan.sweep;
+  if (!folder.files.is_null()) header["plan"]["files"] = folder.files;
   header["plan_sha256"] = results::sha256_hex(results::to_text(header["plan"]));
   header["rules"] = results::to_json(plan.rules);
   header["rules_sha256"] = results::rules_digest(plan.rules);

@@ -12,8 +12,10 @@ namespace ampgate::driver {
 using results::Json;
 
 std::vector<Json> ask_facts(const WorkerFolder& folder, const std::vector<CaseShape>& shapes) {
-  Json asked = Json::array();
-  for (const auto& shape : shapes) asked.push_back({{"case", shape.info->name}, {"shape", shape.sizes}});
+  Json asked{{"shapes", Json::array()}};
+  for (const auto& shape : shapes)
+    asked["shapes"].push_back({{"case", shape.info->name}, {"shape", shape.sizes}});
+  if (!folder.files.is_null()) asked["files"] = folder.files;
   WorkerSetup setup;
   setup.folder = &folder;
   setup.environment = child_environment(1);

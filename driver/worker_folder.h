@@ -12,6 +12,7 @@ namespace ampgate::driver {
 struct WorkerFolder {
   std::filesystem::path path;
   Manifest manifest;
+  results::Json files;  // of cases that are not this build's, as the worker found them; null: none
 
   std::string name() const { return path.filename().string(); }
   std::filesystem::path validate() const { return path / "ampgate-validate"; }

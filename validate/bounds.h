@@ -44,7 +44,8 @@ struct Bound {
   bool exact_zeros = false;  // -0 and +0 are different results (operators that only move values)
 };
 
-// False for models: they are judged by replay. Unknown families have the error ratio.
+// False for models: they are judged by replay. Unknown families have the error ratio, calls
+// local::call_bound.
 bool has_bound(cases::Family family);
 
 // E of output number `output`. Throws std::invalid_argument for a family without a bound, and

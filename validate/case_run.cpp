@@ -6,6 +6,7 @@
 
 #include "validate/edge_inputs.h"
 #include "validate/islands/island_search.h"
+#include "validate/local/call_bound.h"
 #include "validate/trial_report.h"
 
 namespace ampgate::validate {
@@ -36,7 +37,10 @@ bool multiplies(const Json& operators) {
 }  // namespace
 
 CaseRun::CaseRun(const Session& session, const cases::Case& definition, cases::Shape shape, bool with_edges)
-    : session_(session), definition_(definition), shape_(std::move(shape)), with_edges_(with_edges) {}
+    : session_(session),
+      definition_(local::with_family(definition, shape)),
+      shape_(std::move(shape)),
+      with_edges_(with_edges) {}
 
 Json CaseRun::judge(const precision::Precision& precision) {
   const auto begin = std::chrono::steady_clock::now();
@@ -118,6 +122,10 @@ std::optional<TrialAnswer> CaseRun::refusal(const precision::Precision& precisio
 std::string CaseRun::unsupported(const precision::Precision& precision) const {
   const auto listed = definition_.unsupported.find(std::string(precision.name));
   if (listed != definition_.unsupported.end()) return listed->second;
+  if (definition_.missing_kernel) {
+    if (std::string missing = definition_.missing_kernel(session_.backend.device().type()); !missing.empty())
+      return missing;
+  }
   return session_.backend.unsupported(precision.type, precision.tf32);
 }
 

@@ -227,7 +227,7 @@ std::vector<EdgeFinding> edge_findings(const Session& session, const cases::Case
   trials.patterns(*shape);
   trials.layouts(*shape);
   if (const auto longest = long_shape(definition)) trials.shape("long reduction", *longest);
-  trials.shape("single elements", single_shape(definition));
+  if (!definition.dims.empty()) trials.shape("single elements", single_shape(definition));
   for (const auto& empty : empty_shapes(definition)) trials.empty(empty);
   return trials.take();
 }

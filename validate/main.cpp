@@ -25,7 +25,7 @@ using ampgate::results::ExitCode;
 
 constexpr std::string_view kUsage =
     "usage: ampgate-validate [--events FILE|-] < plan.json\n"
-    "       ampgate-validate manifest | devices | faults | facts < shapes.json\n"
+    "       ampgate-validate manifest | devices | faults | facts < shapes.json | cases < files.json\n"
     "       ampgate-validate scaler-trace FILE|- ...\n"
     "       ampgate-validate --help\n";
 
@@ -56,6 +56,18 @@ void print_scaler_traces(std::span<const std::string> files) {
   }
 }
 
+// What is wrong with a file is an answer too: it is for the user, not about this program.
+void print_file_manifest() {
+  ampgate::results::Json answer;
+  try {
+    answer = ampgate::validate::file_manifest(read_standard_input());
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kUsage) throw;
+    answer = {{"error", {{"message", error.what()}, {"action", error.action()}}}};
+  }
+  std::cout << ampgate::results::to_text(answer) << '\n';
+}
+
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) {
     std::cout << kUsage;
@@ -75,6 +87,10 @@ int run(const std::vector<std::string>& arguments) {
   }
   if (arguments.size() == 1 && arguments[0] == "facts") {
     std::cout << ampgate::validate::shape_facts(read_standard_input()).dump(1) << '\n';
+    return 0;
+  }
+  if (arguments.size() == 1 && arguments[0] == "cases") {
+    print_file_manifest();
     return 0;
   }
   if (arguments.size() >= 2 && arguments[0] == "scaler-trace") {

@@ -9,6 +9,7 @@
 #include "backends/build_id.h"
 #include "backends/to_json.h"
 #include "cases/case.h"
+#include "cases/files/load.h"
 #include "precision/precision.h"
 
 namespace ampgate::validate {
@@ -40,15 +41,17 @@ Json case_entry(const cases::Case& definition) {
   for (const auto& suite : definition.suites) suites[suite.suite] = suite.shapes;
   Json unsupported = Json::object();
   for (const auto& [precision, reason] : definition.unsupported) unsupported[precision] = reason;
-  return {{"name", definition.name},
-          {"model", definition.model},
-          {"training", definition.training.has_value()},
-          {"dims", definition.dims},
-          {"shape_prefix", definition.shape_prefix},
-          {"suites", std::move(suites)},
-          {"outputs", definition.outputs},
-          {"quality", quality_of(definition)},
-          {"unsupported", std::move(unsupported)}};
+  Json entry{{"name", definition.name},
+             {"model", definition.model},
+             {"training", definition.training.has_value()},
+             {"dims", definition.dims},
+             {"shape_prefix", definition.shape_prefix},
+             {"suites", std::move(suites)},
+             {"outputs", definition.outputs},
+             {"quality", quality_of(definition)},
+             {"unsupported", std::move(unsupported)}};
+  if (!definition.precisions.empty()) entry["precisions"] = definition.precisions;
+  return entry;
 }
 
 }  // namespace
@@ -61,6 +64,16 @@ Json manifest() {
   return {{"ampgate_manifest", kManifestVersion}, {"build_id", backends::build_id()},
           {"libtorch", libtorch_version()},       {"cases", std::move(entries)},
           {"precisions", std::move(precisions)},  {"suites", kSuites}};
+}
+
+Json file_manifest(const Json& files) {
+  Json found = cases::files::load(files);
+  Json entries = Json::array();
+  for (const auto& file : found.at("cases")) {
+    for (const auto& name : file.at("names"))
+      entries.push_back(case_entry(cases::registry().find(name.get<std::string>())->second));
+  }
+  return {{"files", std::move(found)}, {"cases", std::move(entries)}};
 }
 
 Json devices() {

@@ -4,8 +4,17 @@
 #include <string>
 
 #include "validate/case_fault.h"
+#include "validate/local/call_bound.h"
 
 namespace ampgate::validate {
+namespace {
+
+Bound bound_of(const cases::Case& definition, const BoundContext& context, std::size_t output) {
+  return context.spec.family == cases::Family::kCall ? local::call_bound(*definition.call, context, output)
+                                                     : error_bound(context, output);
+}
+
+}  // namespace
 
 References::References(const results::Rules& rules, const cases::Case& definition, const cases::Facts& facts,
                        const cases::State& original)
@@ -23,9 +32,13 @@ const Reference& References::get(const cases::State& prepared, const precision::
   if (found != made_.end()) return found->second;
 
   Reference reference{sample, std::move(inputs), {}, {}};
-  reference.oracle = oracle(definition_, reference.inputs.state);
-  check_written(definition_, reference.inputs.state, reference.oracle,
-                sample.whole() ? "" : " (of those in the sample)");
+  if (definition_.expected) {
+    reference.oracle = definition_.expected(reference.inputs.state);
+  } else {
+    reference.oracle = oracle(definition_, reference.inputs.state);
+    check_written(definition_, reference.inputs.state, reference.oracle,
+                  sample.whole() ? "" : " (of those in the sample)");
+  }
   if (has_bound(facts_.bound.family)) {
     const auto evaluate = [this](const cases::State& state) { return oracle(definition_, state); };
     const BoundContext context{"case " + definition_.name, evaluate,     facts_.bound, reference.inputs.state,
@@ -34,7 +47,7 @@ const Reference& References::get(const cases::State& prepared, const precision::
       // Integers are compared exactly.
       const bool floating = reference.oracle[output].is_floating_point();
       try {
-        reference.bounds.push_back(floating ? error_bound(context, output) : Bound{});
+        reference.bounds.push_back(floating ? bound_of(definition_, context, output) : Bound{});
       } catch (const std::logic_error& error) {
         throw CaseFault(std::string("its facts do not fit its tensors: ") + error.what());
       }

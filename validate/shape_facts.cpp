@@ -5,6 +5,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "cases/files/load.h"
 #include "cases/needs.h"
 #include "results/error.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 Json facts_of(const cases::Case& definition, const std::vector<std::int64_t>& sizes) {
   const cases::Shape shape = definition.shape(sizes);
-  if (definition.misfit != nullptr) {
+  if (definition.misfit) {
     if (const std::string problem = definition.misfit(shape); !problem.empty())
       throw std::invalid_argument("case " + definition.name + ": " + problem);
   }
@@ -43,8 +44,9 @@ Json facts_of(const cases::Case& definition, const std::vector<std::int64_t>& si
 }  // namespace
 
 Json shape_facts(const Json& asked) {
+  cases::files::load(asked.value("files", Json::object()));
   Json answer = Json::array();
-  for (const auto& entry : asked) {
+  for (const auto& entry : asked.at("shapes")) {
     const auto name = entry.at("case").get<std::string>();
     const auto found = cases::registry().find(name);
     if (found == cases::registry().end()) {

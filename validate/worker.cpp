@@ -9,6 +9,7 @@
 #include "backends/build_id.h"
 #include "backends/settings.h"
 #include "backends/to_json.h"
+#include "cases/files/load.h"
 #include "cases/fills.h"
 #include "precision/precision.h"
 #include "precision/region.h"
@@ -195,6 +196,7 @@ void run_plan(const Json& plan, EventWriter& events) {
         "plan: ampgate-validate knows the phases validate, repeat, resume and selftest, not '" + phase + "'",
         "use ampgate-bench for the other phases");
   }
+  cases::files::load(plan.value("files", Json::object()));
   std::vector<Trial> trials;
   for (const auto& entry : plan.at("trials")) trials.push_back(read_trial(entry));
   const auto backend = open_device(plan);

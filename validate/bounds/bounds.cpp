@@ -73,8 +73,11 @@ Function function_of(cases::Family family) {
       return bounds::activation;
     case Family::kLinearMap:
       return bounds::linear_map;
+    case Family::kConditioned:
+      return bounds::conditioned;
     case Family::kUnknown:
       return bounds::error_ratio;
+    case Family::kCall:  // local/call_bound.h knows the operator
     case Family::kModel:
       break;
   }
@@ -83,7 +86,9 @@ Function function_of(cases::Family family) {
 
 }  // namespace
 
-bool has_bound(cases::Family family) { return function_of(family) != nullptr; }
+bool has_bound(cases::Family family) {
+  return family == cases::Family::kCall || function_of(family) != nullptr;
+}
 
 Bound error_bound(const BoundContext& context, std::size_t output) {
   const Function function = function_of(context.spec.family);

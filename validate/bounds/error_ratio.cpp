@@ -1,7 +1,6 @@
 // Operators of no known family: the RMS error against that of rounding the oracle, and a wide limit for each
 // element, so that no single one goes astray. What is accepted is `suspect`: no bound explains it.
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 
 #include <cmath>
 
@@ -25,25 +24,10 @@ double elements_read(const cases::State& state) {
   return count;
 }
 
-// What inputs that are off by u32 (standard deviation, independently) do to the result: how ill-conditioned
-// it is. Of few elements, the RMS over several draws.
+// How ill-conditioned the result is as a whole. Of few elements, over several draws.
 double sensitivity(const BoundContext& context, std::size_t output) {
-  const at::Tensor& y = context.oracle[output];
-  const double spread = std::sqrt(3.0) * kUnitFp32;
-  const int draws = y.numel() < kFewElements ? 8 : 1;
-  auto generator = at::make_generator<at::CPUGeneratorImpl>(1);
-  double squares = 0.0;
-  for (int draw = 0; draw < draws; ++draw) {
-    cases::State state = context.inputs;
-    for (auto& entry : state.tensors) {
-      if (!entry.tensor.is_floating_point()) continue;
-      entry.tensor =
-          entry.tensor * at::empty_like(entry.tensor).uniform_(1.0 - spread, 1.0 + spread, generator);
-    }
-    const double moved = finite_rms(context.evaluate(state)[output] - y);
-    squares += moved * moved;
-  }
-  return std::sqrt(squares / draws);
+  const int draws = context.oracle[output].numel() < kFewElements ? 8 : 1;
+  return finite_rms(sensitivity_squared(context, output, draws).sqrt_());
 }
 
 }  // namespace
@@ -65,8 +49,8 @@ Bound error_ratio(const BoundContext& context, std::size_t output) {
   bound.error = y.abs().mul_(kElementUnits * unit).add_(kElementLimits * bound.rms_limit);
   bound.criterion = "error ratio";
   bound.source = "RMS error against " + text(context.rules.bounds.error_ratio) +
-                 " x that of rounding alone; each element against " + text(kElementLimits) +
-                 " x as much + " + text(kElementUnits) + " u |y|";
+                 " x that of rounding alone; each element against " + text(kElementLimits) + " x as much + " +
+                 text(kElementUnits) + " u |y|";
   return bound;
 }
 

@@ -35,7 +35,12 @@ Bound arithmetic(const BoundContext& context, std::size_t output);
 Bound unary(const BoundContext& context, std::size_t output);
 Bound activation(const BoundContext& context, std::size_t output);
 Bound linear_map(const BoundContext& context, std::size_t output);
+Bound conditioned(const BoundContext& context, std::size_t output);
 Bound error_ratio(const BoundContext& context, std::size_t output);
 Bound index_add(const BoundContext& context, std::size_t output);
+
+// The square of what inputs that are off by u32 (standard deviation, independently) do to each element of the
+// output, over so many draws.
+at::Tensor sensitivity_squared(const BoundContext& context, std::size_t output, int draws);
 
 }  // namespace ampgate::validate::bounds

@@ -41,7 +41,7 @@ std::vector<DataOperand> data_operands(const cases::BoundSpec& bound, const case
   std::vector<DataOperand> operands;
   const auto add = [&](std::string_view name, auto&& dims_of) {
     for (std::size_t i = 0; i < state.tensors.size(); ++i) {
-      if (state.tensors[i].name == name) operands.push_back({i, dims_of(state[i])});
+      if (state.tensors[i].is_called(name)) operands.push_back({i, dims_of(state[i])});
     }
   };
   const auto alone = [](const at::Tensor&) { return std::vector<std::int64_t>{}; };

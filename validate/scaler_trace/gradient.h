@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "validate/scaler_trace/node.h"
+#include "results/node.h"
 
 namespace ampgate::validate::scaler_trace {
+
+using results::Node;
 
 struct Parameter {
   std::vector<std::int64_t> shape;

@@ -3,11 +3,13 @@
 
 #include <vector>
 
+#include "results/node.h"
 #include "validate/scaler_trace/gradient.h"
-#include "validate/scaler_trace/node.h"
 #include "validate/scaler_trace/sequence.h"
 
 namespace ampgate::validate::scaler_trace {
+
+using results::Node;
 
 // `parameters` is [optimizer][parameter]; `saved` says whether a `save` came before.
 Op read_op(const Node& node, const std::vector<std::vector<Parameter>>& parameters, bool saved);

@@ -1,11 +1,14 @@
 #include "validate/scaler_trace/sequence.h"
 
+#include "results/node.h"
 #include "validate/scaler_trace/gradient.h"
-#include "validate/scaler_trace/node.h"
 #include "validate/scaler_trace/read_op.h"
 
 namespace ampgate::validate::scaler_trace {
 namespace {
+
+constexpr auto kAction =
+    "Correct that value; docs/scaler-trace.md and share/ampgate/schema describe the file.";
 
 precision::GradScaler read_scaler(const Node& node) {
   precision::GradScalerOptions options;
@@ -47,11 +50,13 @@ std::vector<std::vector<Parameter>> read_parameters(const Node& node) {
 }  // namespace
 
 Sequence read_sequence(const results::Json& document, const std::string& where) {
-  const Node root(document, where);
+  const Node root(document, where, kAction);
   auto object = root.object();
   const results::Json defaults = results::Json::object();
   Sequence sequence{
-      read_scaler(object.has("scaler") ? root.member(object, "scaler") : Node(defaults, where)), {}, {}};
+      read_scaler(object.has("scaler") ? root.member(object, "scaler") : Node(defaults, where, kAction)),
+      {},
+      {}};
   const auto parameters = read_parameters(root.member(object, "parameters"));
   for (const auto& of_optimizer : parameters) sequence.parameters.push_back(of_optimizer.size());
   const Node ops = root.member(object, "ops");

@@ -1,4 +1,5 @@
-// One value of a sequence file together with its place, so that every complaint can say where.
+// One value of a JSON document that people write, together with its place, so that every complaint can say
+// where.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +10,22 @@
 #include "results/json.h"
 #include "results/object_reader.h"
 
-namespace ampgate::validate::scaler_trace {
+namespace ampgate::results {
 
-// Every method throws results::FileError, whose place is "<where>#<pointer>".
+// Every method throws FileError, whose place is "<where>#<pointer>".
 class Node {
  public:
-  // `value` must outlive the node.
-  Node(const results::Json& value, std::string where,
-       results::Json::json_pointer pointer = results::Json::json_pointer());
+  // `value` must outlive the node. `action` says what to do about a complaint.
+  Node(const Json& value, std::string where, std::string action,
+       Json::json_pointer pointer = Json::json_pointer());
 
-  const results::Json& value() const { return value_; }
+  const Json& value() const { return value_; }
   bool is_null() const { return value_.is_null(); }
 
   std::vector<Node> items() const;
   std::size_t size() const;  // of an array
-  results::ObjectReader object() const;
-  Node member(results::ObjectReader& object, const std::string& key) const;
+  ObjectReader object() const;
+  Node member(ObjectReader& object, const std::string& key) const;
 
   std::string string() const;
   bool boolean() const;
@@ -46,9 +47,10 @@ class Node {
  private:
   Node item(std::size_t index) const;
 
-  const results::Json& value_;
+  const Json& value_;
   std::string where_;
-  results::Json::json_pointer pointer_;
+  std::string action_;
+  Json::json_pointer pointer_;
 };
 
-}  // namespace ampgate::validate::scaler_trace
+}  // namespace ampgate::results

@@ -1,4 +1,4 @@
-#include "validate/scaler_trace/node.h"
+#include "results/node.h"
 
 #include <charconv>
 #include <cmath>
@@ -7,10 +7,7 @@
 
 #include "results/error.h"
 
-namespace ampgate::validate::scaler_trace {
-
-using results::described;
-using results::Json;
+namespace ampgate::results {
 
 namespace {
 
@@ -43,15 +40,15 @@ std::optional<std::int64_t> integer_in(const Json& value, std::int64_t low, std:
 
 }  // namespace
 
-Node::Node(const Json& value, std::string where, Json::json_pointer pointer)
-    : value_(value), where_(std::move(where)), pointer_(std::move(pointer)) {}
+Node::Node(const Json& value, std::string where, std::string action, Json::json_pointer pointer)
+    : value_(value), where_(std::move(where)), action_(std::move(action)), pointer_(std::move(pointer)) {}
 
 std::size_t Node::size() const {
   if (!value_.is_array()) fail("must be an array, is " + described(value_));
   return value_.size();
 }
 
-Node Node::item(std::size_t index) const { return {value_[index], where_, pointer_ / index}; }
+Node Node::item(std::size_t index) const { return {value_[index], where_, action_, pointer_ / index}; }
 
 std::vector<Node> Node::items() const {
   std::vector<Node> nodes;
@@ -59,10 +56,10 @@ std::vector<Node> Node::items() const {
   return nodes;
 }
 
-results::ObjectReader Node::object() const { return {value_, where_, pointer_}; }
+ObjectReader Node::object() const { return {value_, where_, pointer_}; }
 
-Node Node::member(results::ObjectReader& object, const std::string& key) const {
-  return {object.get(key), where_, pointer_ / key};
+Node Node::member(ObjectReader& object, const std::string& key) const {
+  return {object.get(key), where_, action_, pointer_ / key};
 }
 
 std::string Node::string() const {
@@ -110,9 +107,7 @@ std::vector<std::int64_t> Node::integers(std::int64_t low, std::int64_t high) co
 }
 
 void Node::fail(const std::string& problem) const {
-  throw results::FileError(
-      where_ + "#" + pointer_.to_string(), problem,
-      "Correct that value; docs/scaler-trace.md and share/ampgate/schema describe the file.");
+  throw FileError(where_ + "#" + pointer_.to_string(), problem, action_);
 }
 
-}  // namespace ampgate::validate::scaler_trace
+}  // namespace ampgate::results

@@ -1,0 +1,19 @@
+// Outputs that a case file gives in full: the oracle of what LibTorch cannot compute in FP64.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cases/case.h"
+#include "cases/files/document.h"
+
+namespace ampgate::cases::files {
+
+// {"out": {"values": ...}} or {"out": {"file", "tensor"}}, one for each output. `inputs` makes the tensors
+// that the values belong to. Throws results::FileError.
+std::function<Outputs(const State&)> read_expected(const Node& node, const Document& document,
+                                                   const std::vector<std::string>& outputs,
+                                                   std::function<State()> inputs);
+
+}  // namespace ampgate::cases::files

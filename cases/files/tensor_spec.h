@@ -1,0 +1,57 @@
+// A tensor of a case file: sizes, type, values and layout, known before anything is allocated.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cases/fills.h"
+#include "cases/layouts.h"
+#include "results/node.h"
+
+namespace ampgate::cases::files {
+
+using results::Node;
+
+// What a case file's tensors are read with.
+struct Surroundings {
+  std::filesystem::path folder;              // of the case file: data files are named from there
+  std::vector<std::filesystem::path>* used;  // every other file that it names
+};
+
+// Floating tensors of a case are FP32; what they are compared with may need more.
+enum class Holding { kFp32, kWhole };
+
+struct TensorSpec {
+  std::string name{};  // empty: the file gives none
+  std::vector<std::int64_t> sizes;
+  // FP32 for floating tensors, FP64 held whole; FP16 and BF16 in the file mean values that those types hold.
+  at::ScalarType type = at::kFloat;
+  std::function<at::Tensor(const Fill& fill, std::string_view name)> values;  // of `sizes` and `type`
+  bool seeded = false;                                                        // the values are drawn
+  std::optional<Layout> layout{};
+  bool weight = false;
+  bool requires_grad = false;
+};
+
+// {"shape", "fill"}, {"values"} or {"file", "tensor"}, with "name", "type", "layout", "role",
+// "requires_grad": docs/case-files.md. Throws results::FileError, and results::EnvironmentError for a data
+// file that is not there. No tensor is made yet.
+TensorSpec read_tensor(const Node& node, const Surroundings& surroundings, Holding holding = Holding::kFp32);
+
+// The tensor; of kind kNone sizes and type alone.
+at::Tensor make(const TensorSpec& spec, const std::string& name, const Fill& fill);
+
+// None: contiguous. Throws what `node` throws.
+std::optional<Layout> read_layout(const Node& node);
+
+// "float16" and the like, as the files write types. Throws what `node` throws.
+at::ScalarType read_type(const Node& node);
+
+}  // namespace ampgate::cases::files

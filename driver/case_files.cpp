@@ -1,0 +1,139 @@
+#include "driver/case_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <vector>
+
+#include "driver/names.h"
+#include "driver/worker.h"
+#include "results/error.h"
+
+namespace ampgate::driver {
+namespace {
+
+namespace fs = std::filesystem;
+using results::FileError;
+using results::Json;
+using results::UsageError;
+
+std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
+
+void need_file(const std::string& path, const char* option) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error))
+    throw FileError(path, "is no file that can be read",
+                    std::string("give ") + option + " a file that is there");
+}
+
+// The file itself, or every .json of a folder.
+std::vector<std::string> case_files(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    need_file(path, "--case-file");
+    return {absolute(path)};
+  }
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    if (entry.is_regular_file() && entry.path().extension() == ".json")
+      files.push_back(absolute(entry.path().string()));
+  }
+  if (files.empty())
+    throw FileError(path, "is a folder without .json files", "name a case file, or their folder");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Json files_of(const Options& options) {
+  Json files{{"libraries", Json::array()}, {"cases", Json::array()}};
+  std::set<std::string> seen;
+  for (const auto& path : options.libraries) {
+    need_file(path, "--load-library");
+    if (seen.insert(absolute(path)).second) files["libraries"].push_back({{"path", absolute(path)}});
+  }
+  for (const auto& path : options.case_files) {
+    for (const auto& file : case_files(path)) {
+      if (seen.insert(file).second) files["cases"].push_back({{"path", file}});
+    }
+  }
+  return files;
+}
+
+Json ask(const WorkerFolder& folder, const Json& files) {
+  WorkerSetup setup;
+  setup.folder = &folder;
+  setup.environment = child_environment(1);
+  Json answer = ask_worker(setup, "cases", files.dump());
+  if (answer.contains("error")) {
+    const Json& error = answer.at("error");
+    throw UsageError(error.at("message").get<std::string>(), error.at("action").get<std::string>());
+  }
+  return answer;
+}
+
+std::string quoted(const std::string& path) {
+  std::string text = "'";
+  for (const char c : path) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+std::vector<std::string> digests_of(const Json& files, const char* kind) {
+  std::vector<std::string> digests;
+  for (const auto& file : files.value(kind, Json::array())) {
+    digests.push_back(file.at("sha256").get<std::string>());
+    for (const auto& use : file.value("uses", Json::array()))
+      digests.push_back(use.at("sha256").get<std::string>());
+  }
+  return digests;
+}
+
+}  // namespace
+
+WorkerFolder find_worker_and_cases(const Options& options) {
+  WorkerFolder folder = find_worker(options.worker);
+  if (options.case_files.empty() && options.libraries.empty()) return folder;
+  const Json answer = ask(folder, files_of(options));
+  folder.files = answer.at("files");
+  folder.manifest.suites.emplace_back(kFileSuite);
+  add_cases(folder.manifest, answer.at("cases"));
+  return folder;
+}
+
+void check_same_files(const Json& planned, const WorkerFolder& folder, const std::string& where) {
+  if (planned.is_null()) return;
+  for (const auto& [kind, option] :
+       {std::pair{"libraries", "--load-library"}, std::pair{"cases", "--case-file"}}) {
+    const auto found = digests_of(folder.files.is_null() ? Json::object() : folder.files, kind);
+    for (const auto& file : planned.at(kind)) {
+      const auto path = file.at("path").get<std::string>();
+      Json one = Json::object();
+      one[kind] = Json::array({file});
+      for (const auto& digest : digests_of(one, kind)) {
+        if (std::find(found.begin(), found.end(), digest) != found.end()) continue;
+        if (found.empty()) {
+          throw UsageError(where +
+                               " is of cases that files describe, and nothing is loaded that the command "
+                               "line does not name",
+                           std::string("name it again: ") + option + " " + quoted(path));
+        }
+        throw FileError(path, "is not the file of " + where + ", or has changed since: a SHA-256 differs",
+                        std::string("give the same file with ") + option + ", or start a run of its own");
+      }
+    }
+  }
+}
+
+std::string file_options(const WorkerFolder& folder, const std::string& case_name) {
+  if (folder.files.is_null()) return {};
+  for (const auto& file : folder.files.at("cases")) {
+    const auto& names = file.at("names");
+    if (std::find(names.begin(), names.end(), case_name) == names.end()) continue;
+    std::string text;
+    for (const auto& library : folder.files.at("libraries"))
+      text += " --load-library " + quoted(library.at("path").get<std::string>());
+    return text + " --case-file " + quoted(file.at("path").get<std::string>());
+  }
+  return {};
+}
+
+}  // namespace ampgate::driver

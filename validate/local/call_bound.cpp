@@ -1,0 +1,194 @@
+#include "validate/local/call_bound.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cases/execute.h"
+#include "cases/fills.h"
+#include "precision/formats.h"
+#include "validate/aside.h"
+#include "validate/bounds/families.h"
+#include "validate/call_tensors.h"
+#include "validate/failure.h"
+#include "validate/local/adapter.h"
+
+namespace ampgate::validate::local {
+namespace {
+
+using cases::Family;
+
+TracedTensor traced(c10::ScalarType type, c10::ScalarType seen, at::IntArrayRef sizes) {
+  TracedTensor tensor;
+  tensor.type = type;
+  tensor.seen = seen;
+  tensor.sizes = sizes.vec();
+  return tensor;
+}
+
+// A call as the tracer would show it, for adapters.
+class Shown {
+ public:
+  // `state`: FP64, values that `operand` holds. Outputs have these sizes and that type.
+  Shown(const cases::OperatorCall& call, const cases::State& state, c10::ScalarType operand,
+        at::IntArrayRef sizes, c10::ScalarType output)
+      : call_(call), outputs_{at::zeros({}, output).expand(sizes)} {
+    call.push_arguments(state, {}, arguments_);
+    record_.name = call.op().schema().name();
+    for (const auto& argument : arguments_) {
+      for (const at::Tensor& tensor : tensors_in(argument)) {
+        const auto seen = tensor.is_floating_point() ? operand : tensor.scalar_type();
+        record_.inputs.push_back(traced(tensor.scalar_type(), seen, tensor.sizes()));
+      }
+    }
+    record_.outputs.push_back(traced(output, output, sizes));
+  }
+  Shown(const Shown&) = delete;
+  Shown& operator=(const Shown&) = delete;
+
+  CallView view() const { return {record_, call_.op(), arguments_, outputs_}; }
+
+  bool takes_numbers() const {
+    return std::any_of(arguments_.begin(), arguments_.end(),
+                       [](const c10::IValue& argument) { return argument.isDouble(); });
+  }
+
+ private:
+  const cases::OperatorCall& call_;
+  torch::jit::Stack arguments_;
+  std::vector<at::Tensor> outputs_;
+  TracedCall record_;
+};
+
+// The problem lives as long as the call that it came from.
+struct Known {
+  Known(const CallView& view, bool round_numbers) : call(view, round_numbers) {
+    const Adapter adapter = adapter_of(view.record.name);
+    if (adapter == nullptr) return;
+    // A form of the operator that the adapter does not know.
+    if (catch_failure([&] { problem = adapter(call); })) problem.reset();
+    if (problem && problem->actual.size() != 1) problem.reset();
+  }
+  LocalCall call;
+  std::optional<LocalProblem> problem;
+};
+
+at::Tensor evaluated(const LocalProblem& problem) {
+  return problem.evaluate(problem.state).at(0).contiguous();
+}
+
+Bound by_family(const LocalProblem& problem, const BoundContext& context) {
+  const cases::Outputs oracle{evaluated(problem)};
+  const BoundContext own{context.name, problem.evaluate,     problem.spec,        problem.state,
+                         oracle,       context.operand_type, context.output_type, context.rules};
+  return error_bound(own, 0);
+}
+
+bool same(const cases::BoundSpec& a, const cases::BoundSpec& b) {
+  const auto equal = [](const cases::Axis& x, const cases::Axis& y) {
+    return x.tensor == y.tensor && x.dim == y.dim;
+  };
+  return a.family == b.family && a.length == b.length && a.dims == b.dims && a.groups == b.groups &&
+         a.eps == b.eps && a.fp16_partials == b.fp16_partials &&
+         std::equal(a.reduced.begin(), a.reduced.end(), b.reduced.begin(), b.reduced.end(), equal);
+}
+
+// Which of the state's tensors each operand is, if it is that tensor as it stands or its elements in a row.
+std::optional<std::vector<std::size_t>> operands_in_state(const Known& known, const cases::OperatorCall& call,
+                                                          bool& flat) {
+  std::vector<std::size_t> numbers;
+  for (const auto& operand : known.problem->state.tensors) {
+    std::optional<std::size_t> found;
+    for (std::size_t i = 0; i < call.arguments().size(); ++i) {
+      if (call.arguments()[i].kind != cases::ArgumentSource::Kind::kTensor || !known.call.is_tensor(i))
+        continue;
+      const at::Tensor& argument = known.call.tensor(i);
+      const bool shared =
+          argument.numel() > 0 && argument.const_data_ptr() == operand.tensor.const_data_ptr();
+      if (!shared || argument.numel() != operand.tensor.numel()) continue;
+      flat = flat || argument.sizes() != operand.tensor.sizes();
+      found = call.arguments()[i].number;
+    }
+    if (!found || std::find(numbers.begin(), numbers.end(), *found) != numbers.end()) return {};
+    numbers.push_back(*found);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+Bound call_bound(const cases::OperatorCall& call, const BoundContext& context, std::size_t output) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor& y = context.oracle.at(output);
+  if (context.oracle.size() == 1) {
+    const Shown shown(call, context.inputs, context.operand_type, y.sizes(), context.output_type);
+    if (const Known known(shown.view(), false); known.problem) {
+      Bound bound = by_family(*known.problem, context);
+      bound.error = bound.error.view(y.sizes());
+      if (bound.hard.defined()) bound.hard = bound.hard.view(y.sizes());
+      // Some kernels round numbers among the arguments to the tensor's type, others take them whole.
+      if (shown.takes_numbers() && precision::is_16_bit(context.output_type)) {
+        if (const Known rounded(shown.view(), true); rounded.problem) {
+          const at::Tensor moved = evaluated(*rounded.problem).sub_(evaluated(*known.problem)).abs_();
+          bound.error = bound.error + moved.nan_to_num_(0.0, 0.0, 0.0).view(y.sizes());
+        }
+      }
+      return bound;
+    }
+  }
+  return context.spec.length > 0 ? bounds::conditioned(context, output)
+                                 : bounds::error_ratio(context, output);
+}
+
+cases::Case with_family(cases::Case definition, const cases::Shape& shape) {
+  if (!definition.call || definition.expected) return definition;
+  const at::NoGradGuard no_grad;
+  const Aside aside;
+  static_cast<void>(catch_failure([&] {
+    const cases::Fill fill(0, definition.name, shape.name);
+    const cases::State state = cases::converted(definition.setup(shape, fill), at::kDouble);
+    cases::State own = state;
+    const cases::Outputs outputs = definition.reference_run(own);
+    if (outputs.size() != 1 || !outputs[0].is_floating_point()) return;
+    const auto shown = [&](c10::ScalarType type) {
+      return std::make_unique<Shown>(*definition.call, state, type, outputs[0].sizes(), type);
+    };
+    const auto wide = shown(at::kFloat);
+    const auto low = shown(at::kBFloat16);
+    const Known known(wide->view(), false);
+    const Known in_16_bit(low->view(), false);
+    // What depends on the type must be asked again for each trial.
+    if (!known.problem || !in_16_bit.problem || !same(known.problem->spec, in_16_bit.problem->spec)) return;
+    bool flat = false;
+    const auto numbers = operands_in_state(known, *definition.call, flat);
+    if (!numbers || (flat && !cases::is_unary(known.problem->spec.family))) return;
+
+    cases::Facts facts = definition.facts(shape);
+    facts.bound = known.problem->spec;
+    for (auto& axis : facts.bound.reduced) axis.tensor = numbers->at(axis.tensor);
+    if (flat || cases::is_unary(facts.bound.family)) {
+      if (outputs[0].dim() > 0) facts.independent = {{0, {{numbers->front(), 0}}}};
+    } else if (auto axis = known.problem->independent) {
+      for (auto& operand : axis->operands) operand.tensor = numbers->at(operand.tensor);
+      facts.independent = {*axis};
+    }
+    std::map<std::size_t, std::string> names;
+    for (std::size_t i = 0; i < numbers->size(); ++i)
+      names[numbers->at(i)] = known.problem->state.tensors[i].name;
+    definition.facts = [facts](const cases::Shape&) { return facts; };
+    definition.setup = [setup = definition.setup, names](const cases::Shape& s, const cases::Fill& f) {
+      cases::State made = setup(s, f);
+      // What the family does not know must not be taken for one of its operands.
+      for (std::size_t i = 0; i < made.tensors.size(); ++i) {
+        const auto name = names.find(i);
+        made.tensors[i].operand = name == names.end() ? "(" + made.tensors[i].name + ")" : name->second;
+      }
+      return made;
+    };
+  }));
+  return definition;
+}
+
+}  // namespace ampgate::validate::local
