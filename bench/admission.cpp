@@ -53,6 +53,11 @@ void turn_away_with_baseline(const Group& group, Admission& admission) {
 
 }  // namespace
 
+std::optional<int> threads_of(const Group& group) {
+  const auto found = cases::registry().find(group.case_name);
+  return found == cases::registry().end() ? std::nullopt : found->second.threads;
+}
+
 Admission admit(const Plan& plan, const Group& group, const backends::Backend& backend) {
   Admission admission;
   const auto found = cases::registry().find(group.case_name);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct Admission {
   std::vector<std::unique_ptr<Subject>> subjects;
   std::vector<TurnedAway> turned_away;
 };
+
+// Threads that the group's case wants; empty: those of the run.
+std::optional<int> threads_of(const Group& group);
 
 // Never throws for a trial. Trials whose baseline stands in the group and is turned away are turned away with
 // it. The caller holds an at::NoGradGuard.

@@ -11,6 +11,7 @@
 #include "bench/memory.h"
 #include "bench/surroundings.h"
 #include "bench/trial_scope.h"
+#include "cases/threads.h"
 
 namespace ampgate::bench {
 namespace {
@@ -38,6 +39,7 @@ class Inspection {
   template <typename Work>
   void visit(const Group& group, Work&& work) {
     events_.write("heartbeat");
+    const cases::ThreadsScope threads(threads_of(group));
     Admission admission = admit(plan_, group, backend_);
     for (const auto& away : admission.turned_away) {
       // What a body changed may be beyond undoing: the gate then shuts for all trials, and one did it.

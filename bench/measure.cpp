@@ -15,6 +15,7 @@
 #include "bench/schedule.h"
 #include "bench/surroundings.h"
 #include "bench/trial_scope.h"
+#include "cases/threads.h"
 
 namespace ampgate::bench {
 namespace {
@@ -54,6 +55,7 @@ class GroupRun {
 
   void run(const Group& group) {
     events_.write("heartbeat");
+    const cases::ThreadsScope threads(threads_of(group));
     admission_ = admit(plan_, group, backend_);
     for (const auto& away : admission_.turned_away) finish(away.trial->id, away.verdict, away.reason);
     runs_.clear();

@@ -18,7 +18,7 @@ Json observe_group(const Plan& plan, const backends::Backend& backend, const cas
     const auto& entry = original.tensors[i];
     (entry.role == cases::Role::kInput ? inputs : weights)[entry.name] = digests[i];
   }
-  return {{"device", backends::device_json(backend)},
+  Json seen{{"device", backends::device_json(backend)},
           {"libtorch", backends::fields_json(backends::read_libtorch())},
           {"build_id", backends::build_id()},
           {"case", definition.name},
@@ -27,6 +27,8 @@ Json observe_group(const Plan& plan, const backends::Backend& backend, const cas
           {"rules_sha256", plan.rules_sha256},
           {"inputs", std::move(inputs)},
           {"weights", std::move(weights)}};
+  if (!definition.file_sha256.empty()) seen["case_file"] = definition.file_sha256;
+  return seen;
 }
 
 Json observed_settings(Mode mode) {

@@ -122,6 +122,10 @@ struct Case {
   std::function<std::string(c10::DeviceType)> missing_kernel{};
   // Its outputs include gradients: a run differentiates, and autograd's operators run within it.
   bool differentiates = false;
+  // SHA-256 over the case file that it is from and every file that this one names; empty: of this build.
+  std::string file_sha256{};
+  // Threads of its operators; empty: those of the run. Applied outside of everything that is timed.
+  std::optional<int> threads{};
   // The only precisions that it is tried in beside FP32; empty: all.
   std::vector<std::string> precisions{};
 

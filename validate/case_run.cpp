@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 
+#include "cases/threads.h"
 #include "validate/edge_inputs.h"
 #include "validate/islands/island_search.h"
 #include "validate/local/call_bound.h"
@@ -44,6 +45,7 @@ CaseRun::CaseRun(const Session& session, const cases::Case& definition, cases::S
 
 Json CaseRun::judge(const precision::Precision& precision) {
   const auto begin = std::chrono::steady_clock::now();
+  const cases::ThreadsScope threads(definition_.threads);
   Json body;
   if (precision.name == precision::baseline().name) {
     body = report(precision, baseline());

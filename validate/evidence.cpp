@@ -121,7 +121,7 @@ Json evidence(const Session& session, const cases::Case& definition, const cases
               const precision::Precision& precision, const Json& input_digests, const TrialRun& run) {
   Json outputs = Json::object();
   for (std::size_t i = 0; i < run.digests.size(); ++i) outputs[definition.outputs[i]] = run.digests[i];
-  return {{"device", session.device},
+  Json made{{"device", session.device},
           {"libtorch", session.libtorch},
           {"build_id", backends::build_id()},
           {"settings", backends::fields_json(run.settings)},
@@ -133,6 +133,8 @@ Json evidence(const Session& session, const cases::Case& definition, const cases
           {"inputs", input_digests.at("inputs")},
           {"weights", input_digests.at("weights")},
           {"outputs", std::move(outputs)}};
+  if (!definition.file_sha256.empty()) made["case_file"] = definition.file_sha256;
+  return made;
 }
 
 }  // namespace ampgate::validate

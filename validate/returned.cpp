@@ -46,4 +46,15 @@ void check_returned(const cases::Case& definition, const cases::Outputs& outputs
   }
 }
 
+void check_computed(const cases::Case& definition, const cases::Outputs& outputs, const cases::State& state) {
+  if (definition.differentiates) return;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (const auto& entry : state.tensors) {
+      if (!outputs[i].is_alias_of(entry.tensor)) continue;
+      throw OutputError("output " + definition.outputs[i] + " is the memory of '" + entry.name +
+                        "': the run computes nothing there");
+    }
+  }
+}
+
 }  // namespace ampgate::validate

@@ -21,4 +21,8 @@ class OutputError : public std::runtime_error {
 void check_returned(const cases::Case& definition, const cases::Outputs& outputs, c10::Device device,
                     const cases::Outputs& like);
 
+// Throws OutputError for an output that is the memory of one of the case's own tensors: then nothing was
+// computed there. Gradients may be: that of a sum is what came in.
+void check_computed(const cases::Case& definition, const cases::Outputs& outputs, const cases::State& state);
+
 }  // namespace ampgate::validate

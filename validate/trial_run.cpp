@@ -27,6 +27,7 @@ cases::Outputs execute(const Session& session, const cases::Case& definition, ca
   }
   session.backend.synchronize();
   check_returned(definition, outputs, session.backend.device(), like);
+  check_computed(definition, outputs, prepared);
   return outputs;
 }
 

@@ -11,6 +11,7 @@
 #include "backends/to_json.h"
 #include "cases/files/load.h"
 #include "cases/fills.h"
+#include "cases/threads.h"
 #include "precision/precision.h"
 #include "precision/region.h"
 #include "results/error.h"
@@ -124,6 +125,7 @@ void validate(const Session& session, const std::vector<Trial>& trials, const st
 
 Json repeat_trial(const Session& session, const Trial& trial) {
   Json body;
+  const cases::ThreadsScope threads(trial.definition.threads);
   const auto failure = catch_failure([&] {
     const cases::State original = trial.definition.setup(
         trial.shape, cases::Fill(session.seed, trial.definition.name, trial.shape.name));

@@ -53,16 +53,19 @@ Json load_case_file(const Json& entry) {
   const Document document(json, path, used);
   auto cases = read_cases(document);
   document.refuse_unknown();
-  found["names"] = Json::array();
-  for (auto& definition : cases) {
-    found["names"].push_back(definition.name);
-    add(document, std::move(definition));
-  }
   Json known = Json::object();
   for (const auto& use : entry.value("uses", Json::array())) known[use.at("path").get<std::string>()] = use;
   found["uses"] = Json::array();
   for (const auto& file : std::set<fs::path>(used.begin(), used.end())) {
     found["uses"].push_back(identified(file, known.value(file.string(), Json::object())));
+  }
+  std::string digests = found.at("sha256").get<std::string>();
+  for (const auto& use : found.at("uses")) digests += use.at("sha256").get<std::string>();
+  found["names"] = Json::array();
+  for (auto& definition : cases) {
+    found["names"].push_back(definition.name);
+    definition.file_sha256 = results::sha256_hex(digests);
+    add(document, std::move(definition));
   }
   return found;
 }

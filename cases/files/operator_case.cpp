@@ -316,6 +316,21 @@ Case case_of(const Document& document, const Built& made, double flops, std::int
   return definition;
 }
 
+// One case for each number of threads.
+std::vector<Case> with_threads(const Node& node, const std::vector<Case>& cases) {
+  std::vector<Case> variants;
+  for (const Node& item : node.items()) {
+    const auto threads = static_cast<int>(item.integer(1, 4096));
+    for (Case variant : cases) {
+      variant.threads = threads;
+      variant.name += ".threads" + std::to_string(threads);
+      variants.push_back(std::move(variant));
+    }
+  }
+  if (variants.empty()) node.fail("names no number of threads");
+  return variants;
+}
+
 void read_layouts(const Node& node, const Document& document, const Built& built, double flops,
                   std::int64_t length, std::vector<Case>& cases) {
   cases.clear();
@@ -350,6 +365,7 @@ std::vector<Case> operator_cases(const Document& document) {
   std::vector<Case> cases{case_of(document, built, work, terms)};
   if (const auto layouts = document.optional("layouts"))
     read_layouts(*layouts, document, built, work, terms, cases);
+  if (const auto threads = document.optional("threads")) cases = with_threads(*threads, cases);
   return cases;
 }
 
