@@ -274,6 +274,31 @@ Json explanation(const TrainingSetup& setup, const Way& way, const WatchedRun& w
   return json;
 }
 
+// The trial's answer but for its training: what ran, in which types, and what phase 2 holds against it.
+Json answer_body(const TrainingSetup& setup, const Way& way, const precision::Precision& precision,
+                 const PlainRun& plain) {
+  const TimedSteps timed = timed_steps(setup, way);
+  const cases::Facts facts = setup.definition.facts(setup.shape);
+  TrialRun run;
+  run.settings = plain.settings;
+  Json body{
+      {"decisions", Json::object()},
+      {"operators", cases::to_json(timed.operators, precision.type)},
+      {"not_lowered", precision.type != at::kFloat && !cases::computed_in(timed.operators, precision.type)},
+      {"facts",
+       {{"flops", facts.flops * setup.definition.training->micro_batches},
+        {"bytes", 0.0},
+        {"meaning", name_of(facts.meaning)}}},
+      {"evidence", evidence(setup.session, setup.definition, setup.shape, precision,
+                            input_digests(setup.original(setup.session.seed)), run)}};
+  Json& made = body["evidence"];
+  made["outputs"] = {{kWeights, plain.weights}};
+  made["training"] = timed.evidence;
+  made["operators"] = cases::to_json(timed.operators);
+  made["checks"] = Json::array();
+  return body;
+}
+
 }  // namespace
 
 Json trained_weights(const TrainingSetup& setup, const precision::Precision& precision) {
@@ -338,28 +363,10 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
   training["scope"] = kScope;
   if (!absent.empty()) training["absent"] = std::move(absent);
 
-  const TimedSteps timed = timed_steps(setup, way);
-  const auto& operators = timed.operators;
-  const cases::Facts facts = setup.definition.facts(setup.shape);
-  const cases::State original = setup.original(session.seed);
-  Json& body = answer.body;
-  body["accuracy"] = {{"repeatable_in_process", repeatable}};
-  body["training"] = std::move(training);
-  body["decisions"] = Json::object();
-  body["explanation"] = explained;
-  body["operators"] = cases::to_json(operators, precision.type);
-  body["not_lowered"] = precision.type != at::kFloat && !cases::computed_in(operators, precision.type);
-  body["facts"] = {{"flops", facts.flops * setup.definition.training->micro_batches},
-                   {"bytes", 0.0},
-                   {"meaning", name_of(facts.meaning)}};
-  TrialRun run;
-  run.settings = plain.settings;
-  body["evidence"] =
-      evidence(session, setup.definition, setup.shape, precision, input_digests(original), run);
-  body["evidence"]["outputs"] = {{kWeights, plain.weights}};
-  body["evidence"]["training"] = timed.evidence;
-  body["evidence"]["operators"] = cases::to_json(operators);
-  body["evidence"]["checks"] = Json::array();
+  answer.body = answer_body(setup, way, precision, plain);
+  answer.body["accuracy"] = {{"repeatable_in_process", repeatable}};
+  answer.body["training"] = std::move(training);
+  answer.body["explanation"] = explained;
   return answer;
 }
 

@@ -51,9 +51,8 @@ std::optional<TrialAnswer> TrainingRun::refusal(const precision::Precision& prec
   if (!cases::trains_in(precision)) {
     return without_numbers(
         Verdict::kUnsupported,
-        "training is judged in fp32, autocast-fp16 with a gradient scaler, and autocast-bf16: weights in 16 "
-        "bit "
-        "lose their updates, and a scaler refuses them (\"Attempting to unscale FP16 gradients.\")");
+        "training is judged in fp32, autocast-fp16 with a gradient scaler, and autocast-bf16: weights in "
+        "16 bit lose their updates, and a scaler refuses them (\"Attempting to unscale FP16 gradients.\")");
   }
   if (std::string why = setup_.session.backend.unsupported(precision.type, precision.tf32); !why.empty())
     return without_numbers(Verdict::kUnsupported, std::move(why));
