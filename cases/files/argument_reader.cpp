@@ -62,8 +62,11 @@ bool fits(const Json& value, const c10::Type& type) {
   }
 }
 
-bool takes_whole_list(const c10::Argument& argument) {
-  return argument.type()->kind() == TypeKind::ListType && argument.N().has_value();
+// `int[2]` takes one number for both.
+bool repeats_number(const c10::Argument& argument) {
+  const c10::Type& type = *argument.type();
+  const bool optional = type.kind() == TypeKind::OptionalType;
+  return argument.N().has_value() && (optional ? element_of(type) : type).kind() == TypeKind::ListType;
 }
 
 // Do all values fit, and is nothing missing?
@@ -80,7 +83,7 @@ bool fits(const c10::FunctionSchema& schema, const Json& positional, const Json&
       ++named;
     }
     if (value == nullptr && !argument.default_value()) return false;
-    const bool single = value != nullptr && takes_whole_list(argument) && value->is_number_integer();
+    const bool single = value != nullptr && repeats_number(argument) && value->is_number_integer();
     if (value != nullptr && !single && !fits(*value, *argument.real_type())) return false;
   }
   const auto by_position = std::count_if(declared.begin(), declared.end(),
@@ -119,9 +122,10 @@ std::string list_of(const std::vector<c10::OperatorHandle>& overloads) {
 
 [[noreturn]] void fail_unknown(const Node& node, const std::string& name) {
   std::vector<std::string> known;
-  const std::string space = name.substr(0, name.find("::"));
+  const auto colons = name.find("::");
+  const std::string space = colons == std::string::npos ? "aten" : name.substr(0, colons);
   for (const auto& op : c10::Dispatcher::singleton().getAllOpNames()) {
-    const bool near = name.find("::") != std::string::npos && op.name.starts_with(space + "::");
+    const bool near = op.name.starts_with(space + "::");
     if (near && std::find(known.begin(), known.end(), op.name) == known.end()) known.push_back(op.name);
   }
   if (known.empty()) {
@@ -130,7 +134,7 @@ std::string list_of(const std::vector<c10::OperatorHandle>& overloads) {
               "need --load-library");
   }
   // All of a large namespace would say nothing.
-  std::string hint = results::suggestion(name, known);
+  std::string hint = results::suggestion(colons == std::string::npos ? "aten::" + name : name, known);
   if (hint.starts_with("known here") && known.size() > 40) hint = "no name in its namespace is near";
   node.fail("LibTorch has no operator '" + name + "'; " + hint);
 }
@@ -142,7 +146,7 @@ class Reader {
   ArgumentSource read(std::size_t position, const Node& node) {
     position_ = position;
     const auto& argument = op_.schema().arguments()[position];
-    if (takes_whole_list(argument) && node.value().is_number_integer()) {
+    if (repeats_number(argument) && node.value().is_number_integer()) {
       const std::vector<std::int64_t> repeated(static_cast<std::size_t>(*argument.N()), node.integer());
       return constant(repeated);
     }

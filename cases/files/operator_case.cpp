@@ -259,14 +259,33 @@ void add_cotangents(const Built& built, const Fill& fill, State& state) {
   }
 }
 
-Facts facts_of(const Case& definition, double flops, std::int64_t length) {
+// What a file says of its case that nothing else could say.
+struct Said {
+  double flops = 0.0;
+  std::int64_t length = 0;  // of reductions; 0: it does not say
+  std::string reads{};
+};
+
+Facts facts_of(const Case& definition, const Said& said) {
   Facts facts;
-  facts.flops = flops;
-  facts.bound = {.family = definition.model ? Family::kModel : Family::kCall, .length = length};
+  facts.flops = said.flops;
+  facts.bound = {.family = definition.model ? Family::kModel : Family::kCall, .length = said.length};
+  facts.reads = said.reads;
   facts.domain = kDomain;
   facts.makes = "what the operators make that the case file names";
   if (definition.differentiates) facts.makes += ", and autograd";
   return facts;
+}
+
+Said read_said(const Document& document) {
+  Said said;
+  if (const auto flops = document.optional("flops")) {
+    said.flops = flops->number();
+    if (!(said.flops >= 0.0 && std::isfinite(said.flops))) flops->fail("must be a number of at least 0");
+  }
+  if (const auto length = document.optional("reduction_length")) said.length = length->integer(1);
+  if (const auto reads = document.optional("reads")) said.reads = reads->string();
+  return said;
 }
 
 // `layout`: of the floating tensors that have the dimensions for it and no layout of their own.
@@ -278,7 +297,7 @@ std::vector<Names::Tensor> laid_out(std::vector<Names::Tensor> tensors, Layout l
   return tensors;
 }
 
-Case case_of(const Document& document, const Built& made, double flops, std::int64_t length) {
+Case case_of(const Document& document, const Built& made, const Said& said) {
   const auto built = std::make_shared<const Built>(made);
   const auto exact = std::make_shared<const Program>(built->program.in_fp64());
   Case definition = document.common();
@@ -301,7 +320,7 @@ Case case_of(const Document& document, const Built& made, double flops, std::int
   definition.missing_kernel = [built](c10::DeviceType device) {
     return missing_kernel(built->program, device);
   };
-  definition.facts = [facts = facts_of(definition, flops, length)](const Shape&) { return facts; };
+  definition.facts = [facts = facts_of(definition, said)](const Shape&) { return facts; };
   if (const auto expected = document.optional("expected")) {
     if (definition.differentiates)
       expected->fail("gradients have no expected values: leave \"backward\" out");
@@ -331,14 +350,14 @@ std::vector<Case> with_threads(const Node& node, const std::vector<Case>& cases)
   return variants;
 }
 
-void read_layouts(const Node& node, const Document& document, const Built& built, double flops,
-                  std::int64_t length, std::vector<Case>& cases) {
+void read_layouts(const Node& node, const Document& document, const Built& built, const Said& said,
+                  std::vector<Case>& cases) {
   cases.clear();
   for (const Node& item : node.items()) {
     const auto layout = read_layout(item);
     Built variant = built;
     if (layout) variant.tensors = laid_out(std::move(variant.tensors), *layout);
-    cases.push_back(case_of(document, variant, flops, length));
+    cases.push_back(case_of(document, variant, said));
     if (layout) cases.back().name += "." + std::string(layout_name(*layout));
   }
   if (cases.empty()) node.fail("names no layout");
@@ -357,14 +376,9 @@ std::vector<Case> operator_cases(const Document& document) {
     built.program.differentiated = differentiated(*backward, built.tensors);
     built.program.first_cotangent = built.tensors.size();
   }
-  const auto flops = document.optional("flops");
-  const double work = flops ? flops->number() : 0.0;
-  if (flops && !(work >= 0.0 && std::isfinite(work))) flops->fail("must be a number of at least 0");
-  const auto length = document.optional("reduction_length");
-  const std::int64_t terms = length ? length->integer(1) : 0;
-  std::vector<Case> cases{case_of(document, built, work, terms)};
-  if (const auto layouts = document.optional("layouts"))
-    read_layouts(*layouts, document, built, work, terms, cases);
+  const Said said = read_said(document);
+  std::vector<Case> cases{case_of(document, built, said)};
+  if (const auto layouts = document.optional("layouts")) read_layouts(*layouts, document, built, said, cases);
   if (const auto threads = document.optional("threads")) cases = with_threads(*threads, cases);
   return cases;
 }

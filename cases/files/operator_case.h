@@ -8,7 +8,8 @@
 
 namespace ampgate::cases::files {
 
-// One case, or one for each of its layouts and numbers of threads. Throws results::FileError with what is wrong and where.
+// One case, or one for each of its layouts and numbers of threads. Throws results::FileError with what is
+// wrong and where.
 std::vector<Case> operator_cases(const Document& document);
 
 }  // namespace ampgate::cases::files
