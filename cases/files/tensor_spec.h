@@ -11,13 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cases/fills.h"
+#include "cases/files/tensor_values.h"
 #include "cases/layouts.h"
-#include "results/node.h"
 
 namespace ampgate::cases::files {
-
-using results::Node;
 
 // What a case file's tensors are read with.
 struct Surroundings {
@@ -25,16 +22,13 @@ struct Surroundings {
   std::vector<std::filesystem::path>* used;  // every other file that it names
 };
 
-// Floating tensors of a case are FP32; what they are compared with may need more.
-enum class Holding { kFp32, kWhole };
-
 struct TensorSpec {
   std::string name{};  // empty: the file gives none
   std::vector<std::int64_t> sizes;
   // FP32 for floating tensors, FP64 held whole; FP16 and BF16 in the file mean values that those types hold.
   at::ScalarType type = at::kFloat;
-  std::function<at::Tensor(const Fill& fill, std::string_view name)> values;  // of `sizes` and `type`
-  bool seeded = false;                                                        // the values are drawn
+  Values values;        // of `sizes` and `type`
+  bool seeded = false;  // the values are drawn
   std::optional<Layout> layout{};
   bool weight = false;
   bool requires_grad = false;

@@ -1,0 +1,50 @@
+// What the operators of a case file may refer to by name: its tensors, and the results before them.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cases/files/tensor_spec.h"
+#include "cases/operator_call.h"
+
+namespace ampgate::cases::files {
+
+class Names {
+ public:
+  explicit Names(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
+
+  // Adds a tensor of the case. Its name is the spec's, else `otherwise`, with a number where that is taken.
+  // Throws through `node` when its own name is taken.
+  std::size_t add_tensor(const Node& node, const TensorSpec& spec, const std::string& otherwise);
+  // A tensor that stands among arguments.
+  std::size_t read_tensor(const Node& node, const std::string& otherwise);
+
+  void add_result(const Node& node, const std::string& name, std::size_t number, bool list);
+  // {"ref": name}, of a list {"ref": name, "item": number}. A whole list where `list` is set.
+  ArgumentSource refer(const Node& node, bool list) const;
+  // What is called `name`; complaints go to `node`.
+  ArgumentSource find(const Node& node, const std::string& name, std::optional<std::size_t> item,
+                      bool list) const;
+
+  struct Tensor {
+    std::string name;
+    TensorSpec spec;
+  };
+  const std::vector<Tensor>& tensors() const { return tensors_; }
+
+ private:
+  struct Result {
+    std::size_t number;
+    bool list;
+  };
+  bool taken(const std::string& name) const;
+
+  Surroundings surroundings_;
+  std::vector<Tensor> tensors_;
+  std::map<std::string, Result> results_;
+};
+
+}  // namespace ampgate::cases::files

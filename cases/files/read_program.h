@@ -1,0 +1,23 @@
+// The operators of a case file as a program, with the tensors that they work on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cases/files/document.h"
+#include "cases/files/names.h"
+#include "cases/files/program.h"
+
+namespace ampgate::cases::files {
+
+struct ReadProgram {
+  std::vector<Names::Tensor> tensors;
+  Program program;
+  std::vector<std::string> outputs;  // names
+};
+
+// Throws results::FileError for what does not fit the operators' schemas, and for operators whose results
+// cannot be judged: random ones, and those that write to the case's own tensors or return no tensors.
+ReadProgram read_program(const Document& document);
+
+}  // namespace ampgate::cases::files
