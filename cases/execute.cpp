@@ -1,6 +1,28 @@
 #include "cases/execute.h"
 
+#include <ATen/MemoryOverlap.h>
+#include <ATen/ops/empty_strided.h>
+
+#include <limits>
+
 namespace ampgate::cases {
+namespace {
+
+// A copy that lies as the original does: LibTorch's own closes the gaps between elements.
+at::Tensor copied(const at::Tensor& tensor, c10::Device device, c10::ScalarType type) {
+  const bool gaps = at::has_internal_overlap(tensor) == at::MemOverlap::TooHard;
+  if (!gaps || device.is_meta()) return tensor.to(device, type, false, true);
+  at::Tensor result =
+      at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(device).dtype(type));
+  if (c10::isFloatingType(type)) {
+    const auto bytes = static_cast<std::int64_t>(result.storage().nbytes());
+    const std::int64_t elements = bytes / static_cast<std::int64_t>(result.element_size());
+    result.as_strided({elements}, {1}, 0).fill_(std::numeric_limits<double>::quiet_NaN());
+  }
+  return result.copy_(tensor);
+}
+
+}  // namespace
 
 State prepare(const State& original, const precision::Precision& precision, c10::Device device) {
   State result = original;
@@ -8,7 +30,7 @@ State prepare(const State& original, const precision::Precision& precision, c10:
     const bool convert = precision.mode == precision::Mode::kCast && entry.tensor.is_floating_point();
     // A copy even where nothing changes: a trial must not see what another trial wrote.
     entry.tensor =
-        entry.tensor.to(device, convert ? precision.type : entry.tensor.scalar_type(), false, true).detach();
+        copied(entry.tensor, device, convert ? precision.type : entry.tensor.scalar_type()).detach();
   }
   return result;
 }

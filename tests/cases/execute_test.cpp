@@ -33,6 +33,19 @@ TEST(Prepare, CopiesAndTakesGradientsOff) {
   EXPECT_FALSE(state[1].is_alias_of(original[1]));
 }
 
+TEST(Prepare, KeepsTheOrderInMemory) {
+  const at::Tensor wide = at::zeros({2, 3, 2});
+  const State original{{{"strided", wide.select(-1, 0)},
+                        {"transposed", at::rand({4, 5}).t()},
+                        {"expanded", at::rand({1, 3}).expand({2, 3})}}};
+  const State state = prepare(original, precision::find("cast-bf16"), at::kCPU);
+  EXPECT_EQ(state[0].strides(), at::IntArrayRef({6, 2}));
+  // Whoever reads between the elements must see it.
+  EXPECT_TRUE(at::isnan(state[0].as_strided({5}, {2}, 1)).all().item<bool>());
+  EXPECT_EQ(state[1].strides(), at::IntArrayRef({1, 5}));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(at::equal(state[i], original[i].to(at::kBFloat16)));
+}
+
 TEST(Converted, LeavesIntegersAlone) {
   const State state = converted(example(), at::kDouble);
   EXPECT_EQ(state[0].scalar_type(), at::kDouble);

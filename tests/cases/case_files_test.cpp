@@ -1,0 +1,184 @@
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "cases/execute.h"
+#include "cases/files/operator_case.h"
+#include "results/error.h"
+
+namespace ampgate::cases::files {
+namespace {
+
+using results::Json;
+
+std::vector<Case> read(const std::string& members) {
+  static std::vector<Json> kept;  // documents must outlive what reads them
+  kept.push_back(results::parse_strict(R"({"ampgate_case": 1, "name": "mine", )" + members + "}", "test"));
+  std::vector<std::filesystem::path> used;
+  const Document document(kept.back(), "folder/mine.json", used);
+  auto cases = operator_cases(document);
+  document.refuse_unknown();
+  return cases;
+}
+
+State set_up(const Case& definition, FillKind kind = FillKind::kOrdinary) {
+  return definition.setup(definition.shape({}), Fill(1, definition.name, "", kind));
+}
+
+Outputs run(const Case& definition) {
+  const at::NoGradGuard no_grad;
+  State state = set_up(definition);
+  return definition.run(state);
+}
+
+at::Tensor tensor_of(const std::string& description) {
+  return set_up(
+      read(R"("operator": "aten::relu", "arguments": [{"tensor": )" + description + "}]").front())[0];
+}
+
+std::string complaint(const std::string& members) {
+  try {
+    read(members);
+  } catch (const results::FileError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CaseFiles, ValuesAreThoseOfTheFile) {
+  const at::Tensor values = tensor_of(R"({"values": [["inf", "-inf", "nan"], ["0x1.8p-3", "-0.0", 0.1]]})");
+  EXPECT_EQ(values.sizes(), at::IntArrayRef({2, 3}));
+  EXPECT_EQ(values.scalar_type(), at::kFloat);
+  const float* v = values.const_data_ptr<float>();
+  EXPECT_EQ(v[0], std::numeric_limits<float>::infinity());
+  EXPECT_EQ(v[1], -std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(v[2]));
+  EXPECT_EQ(v[3], 0.1875f);
+  EXPECT_TRUE(v[4] == 0.0f && std::signbit(v[4]));
+  EXPECT_EQ(v[5], 0.1f);
+}
+
+TEST(CaseFiles, TypesOfTheFileRoundItsValues) {
+  // 0.1 in FP16 is 0x2E66, 0.0999755859375; 2^53 + 1 is no float64.
+  const at::Tensor half = tensor_of(R"({"values": [0.1], "type": "float16"})");
+  EXPECT_EQ(half.scalar_type(), at::kFloat);
+  EXPECT_EQ(half.item<float>(), 0.0999755859375f);
+  const at::Tensor whole = tensor_of(R"({"values": [9007199254740993], "type": "int64"})");
+  EXPECT_EQ(whole.item<std::int64_t>(), 9007199254740993);
+  EXPECT_EQ(tensor_of(R"({"shape": [2, 3], "fill": "arange", "type": "int32"})").scalar_type(), at::kInt);
+}
+
+TEST(CaseFiles, FillsAreDrawnByNameAndScaled) {
+  const at::Tensor x = tensor_of(R"({"shape": [100000], "fill": {"normal": {"scale": 3, "mean": 2}}})");
+  EXPECT_NEAR(x.mean().item<double>(), 2.0, 0.05);
+  EXPECT_NEAR(x.std().item<double>(), 3.0, 0.05);
+  const at::Tensor n = tensor_of(R"({"shape": [1000], "fill": {"integers": {"low": -2, "high": 3}}})");
+  EXPECT_EQ(n.scalar_type(), at::kLong);
+  EXPECT_EQ(n.min().item<std::int64_t>(), -2);
+  EXPECT_EQ(n.max().item<std::int64_t>(), 2);
+  const at::Tensor u = tensor_of(R"({"shape": [1000], "fill": {"uniform": {"low": 5, "high": 6}}})");
+  EXPECT_TRUE(u.ge(5).logical_and_(u.lt(6)).all().item<bool>());
+}
+
+TEST(CaseFiles, SizesAloneAllocateNothing) {
+  const auto definition = read(
+      R"("operator": "aten::relu", "arguments": [{"tensor": {"shape": [1099511627776], "fill": "ones"}}])");
+  EXPECT_TRUE(set_up(definition.front(), FillKind::kNone)[0].is_meta());
+}
+
+TEST(CaseFiles, ArgumentsOfEveryKind) {
+  const std::string x = R"({"tensor": {"values": [[1, 2, 3], [4, 5, 6]]}})";
+  const auto sum =
+      run(read(R"("operator": "aten::sum.dim_IntList", "arguments": [)" + x + ", [1], true]").front());
+  EXPECT_TRUE(at::equal(sum[0], at::tensor({6.f, 15.f}).view({2, 1})));
+  // int[1]? takes a number, ScalarType? a name.
+  const auto one = run(read(R"("operator": "aten::sum.dim_IntList", "arguments": [)" + x +
+                            R"(, 0], "keywords": {"dtype": "float64"})")
+                           .front());
+  EXPECT_EQ(one[0].scalar_type(), at::kDouble);
+  EXPECT_TRUE(at::equal(one[0], at::tensor({5.0, 7.0, 9.0}, at::kDouble)));
+  const auto stack =
+      run(read(R"("operator": "aten::stack", "arguments": [[)" + x + ", " + x + "], 1]").front());
+  EXPECT_EQ(stack[0].sizes(), at::IntArrayRef({2, 2, 3}));
+  const auto index = run(read(R"("operator": "aten::index.Tensor", "arguments": [)" + x +
+                              R"(, [null, {"tensor": {"values": [2, 0], "type": "int64"}}]])")
+                             .front());
+  EXPECT_TRUE(at::equal(index[0], at::tensor({3.f, 1.f, 6.f, 4.f}).view({2, 2})));
+  const auto conv = run(read(R"("operator": "aten::conv2d", "arguments": [
+      {"tensor": {"shape": [1, 1, 4, 4], "fill": "ones"}}, {"tensor": {"shape": [1, 1, 3, 3], "fill": "ones"}}],
+      "keywords": {"padding": 1})")
+                            .front());
+  EXPECT_EQ(conv[0][0][0][1][1].item<float>(), 9.0f);
+}
+
+TEST(CaseFiles, SequencesFeedResultsOn) {
+  const auto definition = read(R"("tensors": {"x": {"values": [3, 1, 2]}},
+      "operators": [
+        {"operator": "aten::sort", "arguments": [{"ref": "x"}], "results": ["sorted", null]},
+        {"operator": "aten::chunk", "arguments": [{"ref": "sorted"}, 3], "result": "parts"},
+        {"operator": "aten::mul.Tensor", "arguments": [{"ref": "parts", "item": 2}, {"ref": "sorted"}], "result": "y"}],
+      "outputs": ["y", {"name": "first", "value": {"ref": "parts", "item": 0}}])")
+                              .front();
+  EXPECT_EQ(definition.outputs, (std::vector<std::string>{"y", "first"}));
+  const auto outputs = run(definition);
+  EXPECT_TRUE(at::equal(outputs[0], at::tensor({3.f, 6.f, 9.f})));
+  EXPECT_TRUE(at::equal(outputs[1], at::tensor({1.f})));
+}
+
+TEST(CaseFiles, TheOracleIsFp64WhateverTypeTheFileAsksFor) {
+  const auto definition = read(R"("tensors": {"x": {"values": [0.1]}},
+      "operators": [
+        {"operator": "aten::to.dtype", "arguments": [{"ref": "x"}, "float16"], "result": "h"},
+        {"operator": "aten::mul.Scalar", "arguments": [{"ref": "h"}, 3], "result": "y"}],
+      "outputs": ["y"])")
+                              .front();
+  EXPECT_EQ(run(definition)[0].scalar_type(), at::kHalf);
+  State fp64 = converted(set_up(definition), at::kDouble);
+  const at::NoGradGuard no_grad;
+  EXPECT_EQ(definition.reference_run(fp64)[0].item<double>(), static_cast<double>(0.1f) * 3);
+}
+
+// d(g . (x W^T + b)): x gets g W, W gets g^T x, b the columns' sums of g.
+TEST(CaseFiles, GradientsOfALinearLayer) {
+  const auto definition = read(R"("operator": "aten::linear", "arguments": [
+      {"tensor": {"shape": [4, 3], "fill": "normal"}}, {"tensor": {"shape": [2, 3], "fill": "normal"}},
+      {"tensor": {"shape": [2], "fill": "normal"}}], "backward": true)")
+                              .front();
+  EXPECT_EQ(definition.outputs, (std::vector<std::string>{"out", "grad.input", "grad.weight", "grad.bias"}));
+  const at::NoGradGuard no_grad;
+  State state = converted(set_up(definition), at::kDouble);
+  const at::Tensor& g = *state.find("cotangent.out");
+  const auto outputs = definition.run(state);
+  EXPECT_TRUE(at::allclose(outputs[1], g.matmul(state[1]), 1e-12, 1e-12));
+  EXPECT_TRUE(at::allclose(outputs[2], g.t().matmul(state[0]), 1e-12, 1e-12));
+  EXPECT_TRUE(at::allclose(outputs[3], g.sum(0), 1e-12, 1e-12));
+  EXPECT_FALSE(outputs[0].requires_grad());
+}
+
+TEST(CaseFiles, VariantsOfLayoutsAndThreads) {
+  const auto cases =
+      read(R"("operator": "aten::relu", "arguments": [{"tensor": {"shape": [2, 3, 4, 5], "fill": "normal"}}],
+      "layouts": ["contiguous", "transposed"], "threads": [1, 2])");
+  std::vector<std::string> names;
+  for (const auto& definition : cases) names.push_back(definition.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"mine.threads1", "mine.transposed.threads1", "mine.threads2",
+                                             "mine.transposed.threads2"}));
+  EXPECT_EQ(cases[1].threads, 1);
+  EXPECT_TRUE(set_up(cases[0])[0].is_contiguous());
+  EXPECT_EQ(set_up(cases[1])[0].strides(), at::IntArrayRef({60, 20, 1, 4}));
+}
+
+TEST(CaseFiles, ComplaintsSayWhere) {
+  EXPECT_NE(
+      complaint(R"("operator": "aten::relu", "arguments": [{"tensor": {"shape": [2], "fill": "gauss"}}])")
+          .find("folder/mine.json#/arguments/0/tensor/fill"),
+      std::string::npos);
+  EXPECT_NE(complaint(R"("operator": "relu", "arguments": [])").find("did you mean aten::relu"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace ampgate::cases::files

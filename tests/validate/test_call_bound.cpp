@@ -1,0 +1,142 @@
+// Operators that a case file calls: judged by their family where one is known, by the reduction length that
+// the file gives, or by the error ratio.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "cases/files/operator_case.h"
+#include "cases/fills.h"
+#include "session.h"
+#include "validate/case_run.h"
+#include "validate/local/call_bound.h"
+
+namespace ampgate::validate {
+namespace {
+
+using cases::Family;
+using results::Json;
+
+cases::Case read(const std::string& members) {
+  const Json json =
+      results::parse_strict(R"({"ampgate_case": 1, "name": "test-call", )" + members + "}", "test");
+  std::vector<std::filesystem::path> used;
+  const cases::files::Document document(json, "test.json", used);
+  return cases::files::operator_cases(document).front();
+}
+
+cases::Facts known_facts(const std::string& members) {
+  const auto definition = read(members);
+  return local::with_family(definition, definition.shape({})).facts(definition.shape({}));
+}
+
+Json judge(const cases::Case& definition, const char* precision, std::uint64_t seed = 1) {
+  const at::NoGradGuard no_grad;
+  CpuSession cpu;
+  cpu.session.seed = seed;
+  CaseRun run(cpu.session, definition, definition.shape({}), false);
+  return run.judge(precision::find(precision));
+}
+
+std::string criterion(const Json& body) {
+  return body.at("accuracy").at("kernel_error").at("criterion").get<std::string>();
+}
+
+constexpr auto kProduct = R"("operator": "aten::mm", "arguments": [
+    {"tensor": {"shape": [8, 512], "fill": "normal", "name": "left"}},
+    {"tensor": {"shape": [512, 9], "fill": "normal", "name": "right"}}])";
+
+TEST(CallBound, KnowsTheFamilyOfPlainCalls) {
+  const auto product = known_facts(kProduct);
+  EXPECT_EQ(product.bound.family, Family::kInnerProduct);
+  EXPECT_EQ(product.bound.length, 512);
+  ASSERT_EQ(product.bound.reduced.size(), 2);
+  EXPECT_EQ(product.bound.reduced[1].tensor, 1);
+  EXPECT_EQ(product.bound.reduced[1].dim, 0);
+  EXPECT_FALSE(product.independent.empty());
+  const auto gelu = known_facts(R"("operator": "aten::gelu", "arguments": [
+      {"tensor": {"shape": [3, 5], "fill": "normal"}}], "keywords": {"approximate": "tanh"})");
+  EXPECT_EQ(gelu.bound.family, Family::kGeluTanh);
+  // The operands the other way round in the argument list than in the state.
+  const auto turned = known_facts(R"("tensors": {"w": {"shape": [9, 512], "fill": "normal"},
+      "x": {"shape": [8, 512], "fill": "normal"}}, "operator": "aten::linear", "arguments": [{"ref": "x"}, {"ref": "w"}])");
+  EXPECT_EQ(turned.bound.family, Family::kInnerProduct);
+  EXPECT_EQ(turned.bound.reduced[0].tensor, 1);
+}
+
+TEST(CallBound, LeavesToEachTrialWhatDependsOnIt) {
+  for (const char* members : {R"("operator": "aten::add.Tensor", "arguments": [
+                                  {"tensor": {"shape": [3, 5], "fill": "normal"}},
+                                  {"tensor": {"shape": [5], "fill": "normal"}}], "keywords": {"alpha": 0.3})",
+                              R"("operator": "aten::addmm", "arguments": [
+                                  {"tensor": {"shape": [5], "fill": "normal"}},
+                                  {"tensor": {"shape": [3, 4], "fill": "normal"}},
+                                  {"tensor": {"shape": [4, 5], "fill": "normal"}}], "keywords": {"beta": 0.5})",
+                              R"("operator": "aten::lerp.Scalar", "arguments": [
+                                  {"tensor": {"shape": [3], "fill": "normal"}},
+                                  {"tensor": {"shape": [3], "fill": "normal"}}, 0.3])"}) {
+    EXPECT_EQ(known_facts(members).bound.family, Family::kCall) << members;
+  }
+}
+
+TEST(CallBound, CorrectCallsPass) {
+  const std::vector<std::pair<std::string, const char*>> calls{
+      {kProduct, "inner-product bound"},
+      {R"("operator": "aten::add.Tensor", "arguments": [{"tensor": {"shape": [33, 65], "fill": "normal"}},
+          {"tensor": {"shape": [65], "fill": "normal"}}], "keywords": {"alpha": 0.3})",
+       "arithmetic"},
+      {R"("operator": "aten::addmm", "arguments": [{"tensor": {"shape": [5], "fill": "normal"}},
+          {"tensor": {"shape": [30, 200], "fill": "normal"}}, {"tensor": {"shape": [200, 5], "fill": "normal"}}],
+          "keywords": {"alpha": 0.7, "beta": 0.1})",
+       "inner-product bound"},
+      {R"("operator": "aten::linalg_vector_norm", "arguments": [{"tensor": {"shape": [40, 300], "fill": "normal"}},
+          2, [1]], "reduction_length": 300)",
+       "conditioning bound"},
+      {R"("operator": "aten::lerp.Scalar", "arguments": [{"tensor": {"shape": [500], "fill": "normal"}},
+          {"tensor": {"shape": [500], "fill": "normal"}}, 0.3], "reduction_length": 3)",
+       "conditioning bound"}};
+  for (const auto& [members, wanted] : calls) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      for (const char* precision : {"fp32", "cast-bf16", "autocast-bf16"}) {
+        const Json body = judge(read(members), precision, seed);
+        EXPECT_EQ(body.at("verdict"), "pass") << members << precision << seed << ": " << body.at("reason");
+        EXPECT_NE(criterion(body).find(wanted), std::string::npos) << members << ": " << criterion(body);
+      }
+    }
+  }
+}
+
+// The same calls with sums kept in BF16, and with one term in 64 left out.
+TEST(CallBound, WrongOnesAreRefused) {
+  const auto norm = [](auto&& of_squares) {
+    cases::Case definition = read(
+        R"("operator": "aten::linalg_vector_norm", "arguments": [
+            {"tensor": {"shape": [40, 512], "fill": "normal"}}, 2, [1]], "reduction_length": 512)");
+    definition.run = [of_squares](cases::State& state) -> cases::Outputs {
+      const bool low = state[0].scalar_type() == at::kBFloat16;
+      if (!low) return {at::linalg_vector_norm(state[0], 2, 1)};
+      return {of_squares(state[0].to(at::kFloat)).sqrt().to(at::kBFloat16)};
+    };
+    return definition;
+  };
+  const auto in_bf16 = norm([](const at::Tensor& x) {
+    at::Tensor sum = at::zeros({x.size(0)}, at::kBFloat16);
+    for (std::int64_t k = 0; k < x.size(1); ++k) sum = sum + x.select(1, k).square().to(at::kBFloat16);
+    return sum.to(at::kFloat);
+  });
+  EXPECT_EQ(judge(in_bf16, "cast-bf16").at("verdict"), "inaccurate");
+  const auto short_of_terms =
+      norm([](const at::Tensor& x) { return x.square().narrow(1, 0, x.size(1) - x.size(1) / 64).sum(1); });
+  EXPECT_EQ(judge(short_of_terms, "cast-bf16").at("verdict"), "inaccurate");
+  const auto right = norm([](const at::Tensor& x) { return x.square().sum(1); });
+  EXPECT_EQ(judge(right, "cast-bf16").at("verdict"), "pass");
+}
+
+TEST(CallBound, WithoutAnyKnowledgeTheErrorRatioDecides) {
+  const Json body = judge(read(R"("operator": "aten::lerp.Scalar", "arguments": [
+      {"tensor": {"shape": [500], "fill": "normal"}}, {"tensor": {"shape": [500], "fill": "normal"}}, 0.3])"),
+                          "cast-bf16");
+  EXPECT_EQ(body.at("verdict"), "suspect");
+  EXPECT_EQ(criterion(body), "error ratio");
+}
+
+}  // namespace
+}  // namespace ampgate::validate
