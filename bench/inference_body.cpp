@@ -1,5 +1,7 @@
 #include "bench/inference_body.h"
 
+#include <torch/csrc/autograd/function.h>
+
 #include <algorithm>
 
 #include "cases/execute.h"
@@ -17,6 +19,8 @@ bool InferenceBody::owns(const void* storage) const {
   return std::any_of(state_.tensors.begin(), state_.tensors.end(),
                      [&](const auto& entry) { return entry.tensor.storage().data() == storage; });
 }
+
+bool InferenceBody::in_case() const { return torch::autograd::get_current_node() == nullptr; }
 
 Holdings InferenceBody::holdings() const {
   Holdings bytes;

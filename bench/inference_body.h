@@ -17,6 +17,7 @@ class InferenceBody final : public Body {
   bool owns(const void* storage) const override;
   Holdings holdings() const override;
   bool with_gradients() const override { return definition_.differentiates; }
+  bool in_case() const override;
 
  private:
   const cases::Case& definition_;

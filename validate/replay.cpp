@@ -4,7 +4,6 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/normal.h>
 #include <ATen/ops/zeros.h>
-#include <torch/csrc/autograd/function.h>
 
 #include <algorithm>
 #include <array>
@@ -83,16 +82,21 @@ class Replayer : public Interceptor {
       if (!recorded.rounded[i] || !is_floating(stack[results + i])) continue;
       if (const auto deviation =
               accumulation_deviation(op, given, stack[results + i].toTensor(), *recorded.rounded[i])) {
-        const at::Tensor moved =
-            at::normal(stack[results + i].toTensor(), *deviation * amplified_, generator_);
-        put(schema.returns()[i], moved, stack[results + i]);
+        const at::Tensor result = stack[results + i].toTensor();
+        const at::Tensor moved = at::normal(result.detach(), *deviation * amplified_, generator_);
+        put(schema.returns()[i], result + (moved - result).detach(), stack[results + i]);
       }
       put(schema.returns()[i], noisy(stack[results + i].toTensor(), *recorded.rounded[i]),
           stack[results + i]);
     }
   }
 
-  at::Tensor noisy(const at::Tensor& tensor, c10::ScalarType type) { return tensor * factor(tensor, type); }
+  // Rounding has no derivative of its own: backward sees a sum whose other part is a constant, and calls no
+  // operator for it.
+  at::Tensor noisy(const at::Tensor& tensor, c10::ScalarType type) {
+    const at::Tensor plain = tensor.detach();
+    return tensor + (plain * factor(plain, type) - plain);
+  }
 
   void expect_end() const {
     if (next_ != calls_.size()) throw departed("nothing");
@@ -108,13 +112,11 @@ class Replayer : public Interceptor {
     }
   }
 
-  // In backward the factors that stand for rounding have gradients of their own.
   NoPrediction departed(const std::string& called) const {
-    const std::string cause = torch::autograd::get_current_node() != nullptr
-                                  ? "the case runs backward, which the replay does not follow"
-                                  : "which operators the case calls depends on its values";
-    return NoPrediction("its error cannot be predicted: " + cause + " (with random rounding it calls " +
-                        called + " as operator " + std::to_string(next_) + ", without it does not)");
+    return NoPrediction(
+        "its error cannot be predicted: which operators the case calls depends on its values (with random "
+        "rounding it calls " +
+        called + " as operator " + std::to_string(next_) + ", without it does not)");
   }
 
   at::Tensor factor(const at::Tensor& like, c10::ScalarType type) {

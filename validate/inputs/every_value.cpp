@@ -21,6 +21,8 @@ using results::Verdict;
 constexpr std::int64_t kValues = 1 << 16;
 // Beyond, a kernel that squares or doubles its operand overflows FP32.
 constexpr double kOrdinary = 0x1p64;
+// Beyond, a kernel that halves e^x at the end (sinh, cosh) overflows FP32 on the way.
+constexpr double kOrdinaryResult = 0x1p127;
 
 at::Tensor from_bits(const at::Tensor& bits) { return bits.to(at::kInt).view(at::kFloat); }
 
@@ -90,7 +92,10 @@ Json judge_every_value(const CaseSetup& setup, const precision::Precision& preci
     return "the output has other sizes than its input";
   }
   const at::Tensor rounded = precision::round_tensor(reference.oracle[0], type);
-  const at::Tensor ordinary = x.abs().le(kOrdinary).logical_and_(rounded.isfinite());
+  const at::Tensor ordinary = x.abs()
+                                  .le(kOrdinary)
+                                  .logical_and_(rounded.isfinite())
+                                  .logical_and_(reference.oracle[0].abs().lt(kOrdinaryResult));
   const Part inside = judge_part(x, output, reference, ordinary, session.rules);
   const Part outside = judge_part(x, output, reference, ordinary.logical_not(), session.rules);
 

@@ -34,7 +34,7 @@ class Shown {
   // `state`: FP64, values that `operand` holds. Outputs have these sizes and that type.
   Shown(const cases::OperatorCall& call, const cases::State& state, c10::ScalarType operand,
         at::IntArrayRef sizes, c10::ScalarType output)
-      : call_(call), outputs_{at::zeros({}, output).expand(sizes)} {
+      : outputs_{at::zeros({}, output).expand(sizes)}, view_{record_, call.op(), arguments_, outputs_} {
     call.push_arguments(state, {}, arguments_);
     record_.name = call.op().schema().name();
     for (const auto& argument : arguments_) {
@@ -48,7 +48,7 @@ class Shown {
   Shown(const Shown&) = delete;
   Shown& operator=(const Shown&) = delete;
 
-  CallView view() const { return {record_, call_.op(), arguments_, outputs_}; }
+  const CallView& view() const { return view_; }
 
   bool takes_numbers() const {
     return std::any_of(arguments_.begin(), arguments_.end(),
@@ -56,14 +56,15 @@ class Shown {
   }
 
  private:
-  const cases::OperatorCall& call_;
   torch::jit::Stack arguments_;
   std::vector<at::Tensor> outputs_;
   TracedCall record_;
+  CallView view_;
 };
 
 // The problem lives as long as the call that it came from.
 struct Known {
+  // `view` must outlive the object.
   Known(const CallView& view, bool round_numbers) : call(view, round_numbers) {
     const Adapter adapter = adapter_of(view.record.name);
     if (adapter == nullptr) return;
