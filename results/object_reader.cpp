@@ -47,15 +47,21 @@ std::string described(const Json& value) {
 }
 
 std::string suggestion(const std::string& key, const std::vector<std::string>& known) {
-  std::string near;
-  std::string all;
+  constexpr std::size_t kMost = 3;
+  std::vector<std::pair<std::size_t, std::string>> near;
   for (const std::string& name : known) {
-    all += (all.empty() ? "" : ", ") + name;
-    if (edit_distance(key, name) <= std::max<std::size_t>(2, key.size() / 3)) {
-      near += (near.empty() ? "" : ", ") + name;
-    }
+    const std::size_t distance = edit_distance(key, name);
+    if (distance <= std::max<std::size_t>(2, key.size() / 3)) near.emplace_back(distance, name);
   }
-  return near.empty() ? "known here: " + all : "did you mean " + near + "?";
+  std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> words = known;
+  if (!near.empty()) {
+    words.clear();
+    for (std::size_t i = 0; i < std::min(near.size(), kMost); ++i) words.push_back(near[i].second);
+  }
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
+  return near.empty() ? "known here: " + list : "did you mean " + list + "?";
 }
 
 ObjectReader::ObjectReader(const Json& value, std::string where, Json::json_pointer pointer)

@@ -11,7 +11,7 @@
 
 namespace ampgate::results {
 
-// "did you mean a, b?" for the known names near this one, else "known here: " and all of them.
+// "did you mean a, b?" for the known names nearest to this one, else "known here: " and all of them.
 std::string suggestion(const std::string& key, const std::vector<std::string>& known);
 
 // A value in an error: its type, and the first 40 characters of its text.

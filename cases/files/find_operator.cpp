@@ -134,6 +134,17 @@ c10::OperatorHandle find_operator(const Node& node, const Json& positional, cons
     fitting.push_back(op);
   }
   if (fitting.size() == 1) return fitting.front();
+  if (fitting.empty()) {
+    // Where only one can be meant, its arguments say best what is wrong.
+    std::vector<c10::OperatorHandle> meant;
+    for (const auto& op : overloads) {
+      const auto& declared = op.schema().arguments();
+      if (std::none_of(declared.begin(), declared.end(),
+                       [](const auto& argument) { return argument.is_out(); }))
+        meant.push_back(op);
+    }
+    if (meant.size() == 1) return meant.front();
+  }
   node.fail(fitting.empty()
                 ? "no overload of " + name + " takes these arguments; there are" + list_of(overloads)
                 : "several overloads of " + name + " take these arguments: name one, as " +
