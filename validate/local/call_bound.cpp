@@ -31,10 +31,11 @@ TracedTensor traced(c10::ScalarType type, c10::ScalarType seen, at::IntArrayRef 
 // A call as the tracer would show it, for adapters.
 class Shown {
  public:
-  // `state`: FP64, values that `operand` holds. Outputs have these sizes and that type.
+  // `state`: FP64, values that `operand` holds. Of `outputs` only sizes count, and which are floating: these
+  // have that type.
   Shown(const cases::OperatorCall& call, const cases::State& state, c10::ScalarType operand,
-        at::IntArrayRef sizes, c10::ScalarType output)
-      : outputs_{at::zeros({}, output).expand(sizes)}, view_{record_, call.op(), arguments_, outputs_} {
+        const cases::Outputs& outputs, c10::ScalarType floating)
+      : view_{record_, call.op(), arguments_, outputs_} {
     call.push_arguments(state, {}, arguments_);
     record_.name = call.op().schema().name();
     for (const auto& argument : arguments_) {
@@ -43,7 +44,11 @@ class Shown {
         record_.inputs.push_back(traced(tensor.scalar_type(), seen, tensor.sizes()));
       }
     }
-    record_.outputs.push_back(traced(output, output, sizes));
+    for (const at::Tensor& output : outputs) {
+      const auto type = output.is_floating_point() ? floating : output.scalar_type();
+      outputs_.push_back(at::zeros({}, type).expand(output.sizes()));
+      record_.outputs.push_back(traced(type, type, output.sizes()));
+    }
   }
   Shown(const Shown&) = delete;
   Shown& operator=(const Shown&) = delete;
@@ -70,21 +75,26 @@ struct Known {
     if (adapter == nullptr) return;
     // A form of the operator that the adapter does not know.
     if (catch_failure([&] { problem = adapter(call); })) problem.reset();
-    if (problem && problem->actual.size() != 1) problem.reset();
+    // It must know all that is judged by it.
+    const auto floating = std::count_if(view.outputs.begin(), view.outputs.end(),
+                                        [](const at::Tensor& output) { return output.is_floating_point(); });
+    if (problem && std::ssize(problem->actual) != floating) problem.reset();
   }
   LocalCall call;
   std::optional<LocalProblem> problem;
 };
 
-at::Tensor evaluated(const LocalProblem& problem) {
-  return problem.evaluate(problem.state).at(0).contiguous();
+// `number`: among the floating outputs.
+at::Tensor evaluated(const LocalProblem& problem, std::size_t number) {
+  return problem.evaluate(problem.state)[number].contiguous();
 }
 
-Bound by_family(const LocalProblem& problem, const BoundContext& context) {
-  const cases::Outputs oracle{evaluated(problem)};
+Bound by_family(const LocalProblem& problem, const BoundContext& context, std::size_t number) {
+  cases::Outputs oracle = problem.evaluate(problem.state);
+  for (auto& output : oracle) output = output.contiguous();
   const BoundContext own{context.name, problem.evaluate,     problem.spec,        problem.state,
                          oracle,       context.operand_type, context.output_type, context.rules};
-  return error_bound(own, 0);
+  return error_bound(own, number);
 }
 
 bool same(const cases::BoundSpec& a, const cases::BoundSpec& b) {
@@ -122,25 +132,27 @@ std::optional<std::vector<std::size_t>> operands_in_state(const Known& known, co
 
 Bound call_bound(const cases::OperatorCall& call, const BoundContext& context, std::size_t output) {
   const at::NoGradGuard no_grad;
-  const at::Tensor& y = context.oracle.at(output);
-  if (context.oracle.size() == 1) {
-    const Shown shown(call, context.inputs, context.operand_type, y.sizes(), context.output_type);
-    if (const Known known(shown.view(), false); known.problem) {
-      Bound bound = by_family(*known.problem, context);
-      bound.error = bound.error.view(y.sizes());
-      if (bound.hard.defined()) bound.hard = bound.hard.view(y.sizes());
-      // Some kernels round numbers among the arguments to the tensor's type, others take them whole.
-      if (shown.takes_numbers() && precision::is_16_bit(context.output_type)) {
-        if (const Known rounded(shown.view(), true); rounded.problem) {
-          const at::Tensor moved = evaluated(*rounded.problem).sub_(evaluated(*known.problem)).abs_();
-          bound.error = bound.error + moved.nan_to_num_(0.0, 0.0, 0.0).view(y.sizes());
-        }
-      }
-      return bound;
-    }
+  const at::Tensor& y = context.oracle[output];
+  const auto number = static_cast<std::size_t>(
+      std::count_if(context.oracle.begin(), context.oracle.begin() + static_cast<std::ptrdiff_t>(output),
+                    [](const at::Tensor& before) { return before.is_floating_point(); }));
+  const Shown shown(call, context.inputs, context.operand_type, context.oracle, context.output_type);
+  const Known known(shown.view(), false);
+  if (!known.problem) {
+    return context.spec.length > 0 ? bounds::conditioned(context, output)
+                                   : bounds::error_ratio(context, output);
   }
-  return context.spec.length > 0 ? bounds::conditioned(context, output)
-                                 : bounds::error_ratio(context, output);
+  Bound bound = by_family(*known.problem, context, number);
+  bound.error = bound.error.view(y.sizes());
+  if (bound.hard.defined()) bound.hard = bound.hard.view(y.sizes());
+  if (!shown.takes_numbers() || !precision::is_16_bit(context.output_type)) return bound;
+  // Some kernels round numbers among the arguments to the tensor's type, others take them whole.
+  if (const Known rounded(shown.view(), true); rounded.problem) {
+    const at::Tensor moved =
+        evaluated(*rounded.problem, number).sub(evaluated(*known.problem, number)).abs_();
+    bound.error = bound.error + moved.nan_to_num_(0.0, 0.0, 0.0).view(y.sizes());
+  }
+  return bound;
 }
 
 cases::Case with_family(cases::Case definition, const cases::Shape& shape) {
@@ -154,7 +166,7 @@ cases::Case with_family(cases::Case definition, const cases::Shape& shape) {
     const cases::Outputs outputs = definition.reference_run(own);
     if (outputs.size() != 1 || !outputs[0].is_floating_point()) return;
     const auto shown = [&](c10::ScalarType type) {
-      return std::make_unique<Shown>(*definition.call, state, type, outputs[0].sizes(), type);
+      return std::make_unique<Shown>(*definition.call, state, type, outputs, type);
     };
     const auto wide = shown(at::kFloat);
     const auto low = shown(at::kBFloat16);
