@@ -1,5 +1,7 @@
 #include "driver/memory.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -62,7 +64,10 @@ double left_in_groups() {
 
 double available_memory_bytes() {
   const double kilobytes = value_of("/proc/meminfo", "MemAvailable:");
-  return std::min(kilobytes < 0 ? kUnlimited : kilobytes * 1024, left_in_groups());
+  rlimit own{};
+  const bool limited = getrlimit(RLIMIT_DATA, &own) == 0 && own.rlim_cur != RLIM_INFINITY;
+  return std::min({kilobytes < 0 ? kUnlimited : kilobytes * 1024, left_in_groups(),
+                   limited ? static_cast<double>(own.rlim_cur) : kUnlimited});
 }
 
 Memory memory_for(const std::string& device, const WorkerFolder& folder) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,7 +54,16 @@ struct Ends {
   int input, lines, log, failure;  // the child's
   int lines_as;
   pid_t parent;
+  rlimit memory;
 };
+
+// This process's own limit, lowered.
+rlimit data_limit(const std::optional<std::uint64_t>& bytes) {
+  rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+  getrlimit(RLIMIT_DATA, &limit);
+  if (bytes) limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, *bytes);
+  return limit;
+}
 
 // Between fork and exec: only calls that are safe there.
 [[noreturn]] void become(const char* program, char* const* arguments, char* const* environment,
@@ -65,6 +75,7 @@ struct Ends {
   const int failure = fcntl(ends.failure, F_DUPFD_CLOEXEC, 10);
   setpgid(0, 0);  // Ctrl-C goes to the driver alone, and kill() reaches what the worker started
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  setrlimit(RLIMIT_DATA, &ends.memory);
   const bool ready = getppid() == ends.parent && dup2(input, 0) >= 0 && dup2(log, 1) >= 0 &&
                      dup2(log, 2) >= 0 && dup2(lines, ends.lines_as) >= 0;
   signal(SIGPIPE, SIG_DFL);
@@ -122,7 +133,8 @@ Process::Process(Spec spec)
   words.insert(words.end(), spec.arguments.begin(), spec.arguments.end());
   const auto arguments = pointers(words);
   const auto environment = pointers(spec.environment);
-  const Ends ends{in.read, lines.write, log_, failure.write, spec.lines_from, getpid()};
+  const Ends ends{
+      in.read, lines.write, log_, failure.write, spec.lines_from, getpid(), data_limit(spec.memory_bytes)};
   pid_ = fork();
   if (pid_ == 0) become(words.front().c_str(), arguments.data(), environment.data(), ends);
   const int fork_error = errno;

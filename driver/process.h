@@ -5,7 +5,9 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,8 @@ class Process {
     std::string input;
     int lines_from = 3;         // the child's descriptor that is read here
     std::filesystem::path log;  // appended; empty: kept in memory while this lives
+    // Memory of its own that it may ask for; more is refused, so that no other process is killed for it.
+    std::optional<std::uint64_t> memory_bytes{};
   };
 
   // Throws results::EnvironmentError when it cannot be started.

@@ -1,8 +1,10 @@
 #include "driver/worker.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
+#include "driver/memory.h"
 #include "driver/process.h"
 #include "results/error.h"
 
@@ -139,6 +141,13 @@ void pass_on(const Exit& exit, const Process& process, const std::string& in_fli
       log.empty() ? "" : "the worker's output is in " + log.string());
 }
 
+// A driver of a device reserves more addresses than there is memory.
+std::optional<std::uint64_t> memory_limit(const std::string& device) {
+  const double available = available_memory_bytes();
+  if (device != "cpu" || !std::isfinite(available)) return {};
+  return static_cast<std::uint64_t>(available);
+}
+
 std::string limit_words(const WorkerSetup& setup) {
   std::string text = std::to_string(setup.trial_limit_s);
   text.erase(text.find_last_not_of('0') + 1);
@@ -156,7 +165,8 @@ Ending run_worker(const WorkerSetup& setup, const Json& plan, const EventSink& s
                    setup.environment.variables,
                    plan.dump(),
                    3,
-                   setup.log});
+                   setup.log,
+                   memory_limit(plan.at("device").get<std::string>())});
   Conversation conversation(setup, plan, sink);
   std::string line;
   for (;;) {

@@ -3,6 +3,8 @@
 #include <c10/util/Exception.h>
 
 #include <exception>
+#include <new>
+#include <string_view>
 
 #include "results/error.h"
 
@@ -10,15 +12,30 @@ namespace ampgate::validate {
 
 using results::Verdict;
 
+namespace {
+
+std::string too_large(const c10::Error& error) {
+  return std::string("it needs more memory than there is: ") + error.what_without_backtrace();
+}
+
+}  // namespace
+
 std::optional<Failure> catch_failure(const std::function<void()>& function) {
   try {
     function();
     return {};
   } catch (const results::Error&) {
     throw;  // files and the environment are no trial's failure
+  } catch (const std::bad_alloc&) {
+    return Failure{Verdict::kUnsupported, "it needs more memory than there is"};
+  } catch (const c10::OutOfMemoryError& error) {
+    return Failure{Verdict::kUnsupported, too_large(error)};
   } catch (const c10::NotImplementedError& error) {
     return Failure{Verdict::kUnsupported, error.what_without_backtrace()};
   } catch (const c10::Error& error) {
+    // LibTorch's allocator of the host has no error of its own.
+    if (std::string_view(error.what_without_backtrace()).find("allocate memory") != std::string_view::npos)
+      return Failure{Verdict::kUnsupported, too_large(error)};
     return Failure{Verdict::kCrashed, error.what_without_backtrace()};
   } catch (const std::exception& error) {
     return Failure{Verdict::kCrashed, error.what()};

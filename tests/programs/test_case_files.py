@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -307,3 +308,17 @@ def test_list_and_selection(tmp_path: Path) -> None:
     refused = ampgate("run", "--case-file", folder, "--suite", "smoke")
     assert refused.code == 2
     assert "exclude each other" in refused.err
+
+
+def test_what_does_not_fit_into_memory_is_unsupported(tmp_path: Path) -> None:
+    """Inputs and outputs would fit, their FP64 copies do not: refused, and nobody is killed for it."""
+    file = write(tmp_path / "cases", operator("aten::relu", normal(1 << 26)))
+    limited = ["prlimit", f"--data={1_500_000_000}", str(AMPGATE)]
+    arguments = ["validate", "--device", "cpu", "--threads", "1", "--case-file", str(file), "--precision", "fp32"]
+    done = subprocess.run(
+        [*limited, *arguments, "--archive", str(tmp_path / "a"), "--json"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    (trial,) = json.loads(done.stdout)["trials"]
+    assert trial["verdict"] == "unsupported", trial
+    assert "more memory than there is" in trial["reason"]
