@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <utility>
 
 #include "cases/threads.h"
 #include "validate/edge_inputs.h"
@@ -39,13 +40,15 @@ bool multiplies(const Json& operators) {
 
 CaseRun::CaseRun(const Session& session, const cases::Case& definition, cases::Shape shape, bool with_edges)
     : session_(session),
-      definition_(local::with_family(definition, shape)),
+      definition_(definition),
       shape_(std::move(shape)),
       with_edges_(with_edges) {}
 
 Json CaseRun::judge(const precision::Precision& precision) {
   const auto begin = std::chrono::steady_clock::now();
   const cases::ThreadsScope threads(definition_.threads);
+  // Not earlier: it runs the operator, and a crash must be this trial's.
+  if (!std::exchange(looked_up_, true)) definition_ = local::with_family(std::move(definition_), shape_);
   Json body;
   if (precision.name == precision::baseline().name) {
     body = report(precision, baseline());

@@ -34,7 +34,8 @@ class CaseRun {
   results::Json report(const precision::Precision& precision, const TrialAnswer& answer);
 
   const Session& session_;
-  const cases::Case definition_;  // with what is known of the operator that a case file calls
+  cases::Case definition_;  // since the first trial with what is known of the operator that a case file calls
+  bool looked_up_ = false;
   const cases::Shape shape_;
   const bool with_edges_;
   std::optional<CaseSetup> setup_;
