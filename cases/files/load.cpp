@@ -31,6 +31,17 @@ Json identified(const fs::path& path, const Json& known) {
   return {{"path", path.string()}, {"sha256", digest}};
 }
 
+// What a file is about; a second of these would be read by nobody.
+void check_one_subject(const Document& document) {
+  std::string first;
+  for (const char* subject : {"operator", "operators", "module", "baseline_package"}) {
+    if (!document.has(subject)) continue;
+    if (!first.empty())
+      document.member(subject).fail("the file is about \"" + first + "\" already: write two files");
+    first = subject;
+  }
+}
+
 std::vector<Case> read_cases(const Document& document) {
   if (document.has("operator") || document.has("operators")) return operator_cases(document);
   document.root().fail(R"(says not what it is about: give "operator" or "operators")");
@@ -51,6 +62,7 @@ Json load_case_file(const Json& entry) {
   const Json json = results::read_json_file(path.string());
   std::vector<fs::path> used;
   const Document document(json, path, used);
+  check_one_subject(document);
   auto cases = read_cases(document);
   document.refuse_unknown();
   Json known = Json::object();

@@ -138,7 +138,9 @@ Values read_fill(const Node& node, const std::vector<std::int64_t>& sizes, const
     const double value = options.number();
     return constant_values(sizes, types, [=] { return at::full(sizes, value, at::kDouble); });
   }
-  return plain(node, word, sizes, types);
+  Values values = plain(node, word, sizes, types);
+  options.object().refuse_unknown();
+  return values;
 }
 
 Literal read_values(const Node& node, const std::optional<std::vector<std::int64_t>>& shape,

@@ -1,8 +1,9 @@
 """The commands in the README and the user's guide do what the text says.
 
 A block of commands starts with ```console; lines that begin with `$ ` are commands and run one after the other, in a
-folder where `scripts` and `results/schema` are ours. A block that starts with ```python is a program that runs there,
-too. A comment before the block says more:
+folder where `scripts`, `results/schema` and `examples` are ours. A block that starts with ```python is a program that
+runs there, too. A comment before the block says more:
+`<!-- file NAME -->` a block of JSON is not run: it is written to that file, for the commands that follow;
 `<!-- exit 1 -->` the last command exits with 1, `<!-- deep -->` only under `scripts/test --deep`,
 `<!-- shown: REASON -->` not run, and why.
 """
@@ -20,7 +21,7 @@ import pytest
 from conftest import AMPGATE, ROOT
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"(?:<!-- (?P<note>[^>]*) -->\n)?```(?P<language>console|python)\n(?P<body>.*?)```", re.DOTALL)
+BLOCK = re.compile(r"(?:<!-- (?P<note>[^>]*) -->\n)?```(?P<language>console|python|json)\n(?P<body>.*?)```", re.DOTALL)
 
 
 @dataclass
@@ -35,7 +36,12 @@ def blocks(document: Path) -> list[Block]:
     found = []
     for match in BLOCK.finditer(document.read_text()):
         note = match["note"] or ""
-        if match["language"] == "python":
+        written = re.search(r"file (\S+)", note)
+        if match["language"] == "json":
+            if not written:
+                continue
+            commands = [f"printf %s {shlex.quote(match['body'])} > {shlex.quote(written[1])}"]
+        elif match["language"] == "python":
             commands = [f"{shlex.quote(sys.executable)} -c {shlex.quote(match['body'])}"]
         else:
             commands = [line[2:] for line in match["body"].splitlines() if line.startswith("$ ")]
@@ -47,7 +53,7 @@ def blocks(document: Path) -> list[Block]:
 
 
 def run_document(document: Path, folder: Path, deep: bool) -> int:
-    for ours in ("scripts", "results/schema"):
+    for ours in ("scripts", "results/schema", "examples"):
         (folder / ours).parent.mkdir(exist_ok=True)
         (folder / ours).symlink_to(ROOT / ours)
     count = 0
@@ -66,13 +72,13 @@ def run_document(document: Path, folder: Path, deep: bool) -> int:
     return count
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_commands(document: Path, tmp_path: Path) -> None:
     run_document(document, tmp_path, deep=False)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_all_commands(document: Path, tmp_path: Path) -> None:
     run_document(document, tmp_path, deep=True)
 
