@@ -16,6 +16,7 @@
 #include "driver/machine.h"
 #include "driver/modes_table.h"
 #include "driver/previous_run.h"
+#include "driver/quality_table.h"
 #include "driver/sweep_table.h"
 #include "driver/table.h"
 #include "driver/training_table.h"
@@ -78,9 +79,9 @@ void print_record(const Options& options, const std::string& text, const std::st
   if (!options.quiet) {
     const bool colour = wants_colour(STDOUT_FILENO);
     fmt::print("\n{}\n", table(record, colour));
-    for (const auto& part :
-         {training_table(record, colour), update_times_table(record, colour), sweep_table(record, colour),
-          modes_table(record, colour), ceilings_line(record), disturbed_line(record)}) {
+    for (const auto& part : {quality_table(record, colour), training_table(record, colour),
+                             update_times_table(record, colour), sweep_table(record, colour),
+                             modes_table(record, colour), ceilings_line(record), disturbed_line(record)}) {
       if (!part.empty()) fmt::print("{}\n", part);
     }
     if (const auto lines = findings(record); !lines.empty()) {
