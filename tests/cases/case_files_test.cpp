@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 
 #include "cases/execute.h"
 #include "cases/files/operator_case.h"
+#include "cases/safetensors.h"
 #include "results/error.h"
+#include "temporary_folder.h"
 
 namespace ampgate::cases::files {
 namespace {
@@ -81,6 +84,24 @@ TEST(CaseFiles, FillsAreDrawnByNameAndScaled) {
   EXPECT_EQ(n.max().item<std::int64_t>(), 2);
   const at::Tensor u = tensor_of(R"({"shape": [1000], "fill": {"uniform": {"low": 5, "high": 6}}})");
   EXPECT_TRUE(u.ge(5).logical_and_(u.lt(6)).all().item<bool>());
+}
+
+TEST(CaseFiles, TensorsFromSafetensors) {
+  const TemporaryFolder folder;
+  const at::Tensor x = at::arange(12, at::kFloat).view({4, 3}).to(at::kBFloat16);
+  std::ofstream stored(folder.path() / "data.safetensors", std::ios::binary);
+  write_safetensors({{"x", x}, {"labels", at::arange(4, at::kLong)}},
+                    [&](std::string_view piece) { stored.write(piece.data(), std::ssize(piece)); });
+  stored.close();
+  const auto from = [&](const std::string& more) {
+    return tensor_of(R"({"file": ")" + (folder.path() / "data.safetensors").string() + "\", " + more + "}");
+  };
+  EXPECT_TRUE(at::equal(from(R"("tensor": "x")"), x.to(at::kFloat)));
+  EXPECT_TRUE(at::equal(from(R"("tensor": "x", "rows": 2, "layout": "transposed")"),
+                        x.to(at::kFloat).narrow(0, 0, 2)));
+  EXPECT_TRUE(at::equal(from(R"("tensor": "labels")"), at::arange(4, at::kLong)));
+  EXPECT_THROW(from(R"("tensor": "y")"), results::FileError);
+  EXPECT_THROW(from(R"("tensor": "x", "rows": 5)"), results::FileError);
 }
 
 TEST(CaseFiles, SizesAloneAllocateNothing) {
