@@ -50,7 +50,7 @@ void add_reads(const Body& body, const Sightings& seen, Problems& problems) {
     std::string text = name + " reads a value";
     if (own > 0)
       text += " " + std::to_string(count) + " times, " + std::to_string(own) + " of them found_inf";
-    problems.push_back(text + ", and the case declares no read (Facts::reads)");
+    problems.push_back(text + ", and the case declares no read (Facts::reads; \"reads\" in a case file)");
   }
 }
 

@@ -138,6 +138,13 @@ std::optional<at::Tensor> of_scattered_sum(const c10::OperatorHandle& op, const 
 
 }  // namespace
 
+bool adds_up(const c10::OperatorHandle& op) {
+  const std::string& name = op.schema().name();
+  return contains(kWeighted, name) || contains(kProducts, name) || contains(kAddedProducts, name) ||
+         contains(kReductions, name) || contains(kScatteredSums, name) ||
+         name == "aten::scaled_dot_product_attention";
+}
+
 std::optional<at::Tensor> accumulation_deviation(const c10::OperatorHandle& op,
                                                  const torch::jit::Stack& arguments, const at::Tensor& result,
                                                  c10::ScalarType type) {

@@ -22,4 +22,7 @@ std::optional<at::Tensor> accumulation_deviation(const c10::OperatorHandle& op,
                                                  const torch::jit::Stack& arguments, const at::Tensor& result,
                                                  c10::ScalarType type);
 
+// Is it one of these operators?
+bool adds_up(const c10::OperatorHandle& op);
+
 }  // namespace ampgate::validate

@@ -39,10 +39,7 @@ bool multiplies(const Json& operators) {
 }  // namespace
 
 CaseRun::CaseRun(const Session& session, const cases::Case& definition, cases::Shape shape, bool with_edges)
-    : session_(session),
-      definition_(definition),
-      shape_(std::move(shape)),
-      with_edges_(with_edges) {}
+    : session_(session), definition_(definition), shape_(std::move(shape)), with_edges_(with_edges) {}
 
 Json CaseRun::judge(const precision::Precision& precision) {
   const auto begin = std::chrono::steady_clock::now();

@@ -122,17 +122,17 @@ Json evidence(const Session& session, const cases::Case& definition, const cases
   Json outputs = Json::object();
   for (std::size_t i = 0; i < run.digests.size(); ++i) outputs[definition.outputs[i]] = run.digests[i];
   Json made{{"device", session.device},
-          {"libtorch", session.libtorch},
-          {"build_id", backends::build_id()},
-          {"settings", backends::fields_json(run.settings)},
-          {"case", definition.name},
-          {"shape", shape.name},
-          {"precision", precision.name},
-          {"seed", session.seed},
-          {"rules_sha256", session.rules_sha256},
-          {"inputs", input_digests.at("inputs")},
-          {"weights", input_digests.at("weights")},
-          {"outputs", std::move(outputs)}};
+            {"libtorch", session.libtorch},
+            {"build_id", backends::build_id()},
+            {"settings", backends::fields_json(run.settings)},
+            {"case", definition.name},
+            {"shape", shape.name},
+            {"precision", precision.name},
+            {"seed", session.seed},
+            {"rules_sha256", session.rules_sha256},
+            {"inputs", input_digests.at("inputs")},
+            {"weights", input_digests.at("weights")},
+            {"outputs", std::move(outputs)}};
   if (!definition.file_sha256.empty()) made["case_file"] = definition.file_sha256;
   return made;
 }

@@ -18,6 +18,13 @@ std::string too_large(const c10::Error& error) {
   return std::string("it needs more memory than there is: ") + error.what_without_backtrace();
 }
 
+// Many operators check their types by hand.
+bool refuses_type(std::string_view text) {
+  return text.find("ot supported") != std::string_view::npos ||
+         text.find("ot implemented for") != std::string_view::npos ||
+         text.find("expected scalar type") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<Failure> catch_failure(const std::function<void()>& function) {
@@ -36,6 +43,8 @@ std::optional<Failure> catch_failure(const std::function<void()>& function) {
     // LibTorch's allocator of the host has no error of its own.
     if (std::string_view(error.what_without_backtrace()).find("allocate memory") != std::string_view::npos)
       return Failure{Verdict::kUnsupported, too_large(error)};
+    if (refuses_type(error.what_without_backtrace()))
+      return Failure{Verdict::kUnsupported, error.what_without_backtrace()};
     return Failure{Verdict::kCrashed, error.what_without_backtrace()};
   } catch (const std::exception& error) {
     return Failure{Verdict::kCrashed, error.what()};
