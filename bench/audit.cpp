@@ -69,10 +69,10 @@ void add_undeclared(const Body& body, const Sightings& seen, const cases::Facts&
     problems.emplace_back("the body draws random numbers, and the case does not declare it (Facts::draws)");
 }
 
-void add_sightings(const Sightings& seen, Problems& problems) {
+void add_sightings(const Sightings& seen, const cases::Facts& facts, Problems& problems) {
   for (const auto& [state, name] : seen.states)
     problems.push_back("when the body calls " + name + ", " + state);
-  if (seen.stray_allocations > 0) {
+  if (seen.stray_allocations > 0 && facts.allocates.empty()) {
     problems.push_back("the body allocates " + std::to_string(seen.stray_bytes) + " bytes in " +
                        std::to_string(seen.stray_allocations) + " blocks while no operator runs");
   }
@@ -104,7 +104,7 @@ Audit audit(Body& body, const cases::Facts& facts, const Json& evidence, backend
   for (const auto& change : changes(before, after))
     problems.push_back("the body changes its surroundings: " + change);
   add_undeclared(body, seen, facts, !before.generator.equal(after.generator), problems);
-  add_sightings(seen, problems);
+  add_sightings(seen, facts, problems);
   if (auto text = difference(evidence.value("operators", Json::array()), cases::to_json(result.operators));
       !text.empty()) {
     problems.push_back(std::move(text));

@@ -46,6 +46,7 @@ enum class Family {
   kModel,        // no a-priori bound: replay with random rounding
   kCall,         // the only operator that the case calls: by what is known of it, else as the next two
   kConditioned,  // sums of `length` terms of anything, by how its inputs' roundings move the result
+  kRelative,     // compiled code that nobody can look into: the RMS error may be `eps` of the output's RMS
   kUnknown,      // error-ratio rule
 };
 

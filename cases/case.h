@@ -84,9 +84,10 @@ struct Facts {
   std::string domain = "finite inputs";        // for which inputs the bound holds, in words
   // What the algorithm needs of a run beside its operators' work, in words; empty: nothing of the kind. What
   // is not said here is refused before anything is timed.
-  std::string reads{};  // values of tensors that the host reads
-  std::string makes{};  // tensors that the run fills or copies itself: `zeros`, `clone`, `contiguous`
-  std::string draws{};  // random numbers
+  std::string reads{};      // values of tensors that the host reads
+  std::string makes{};      // tensors that the run fills or copies itself: `zeros`, `clone`, `contiguous`
+  std::string draws{};      // random numbers
+  std::string allocates{};  // memory that it asks for while no operator runs: compiled code
 };
 
 struct SuiteShapes {
@@ -104,6 +105,12 @@ struct Case {
   std::function<Facts(const Shape&)> facts;
   // The same function by another path for the FP64 oracle, where `run` in FP64 would not be it.
   std::function<Outputs(State&)> reference_run{};
+  // The same function, one operator after the other, for whoever looks on, where a compiler stands between
+  // `run` and its operators; and what it is, in words. Null: `run`.
+  std::function<Outputs(State&)> observed_run{};
+  std::string observed_as{};
+  // Why nothing inside a run can be told, in words; empty: it can.
+  std::string opaque{};
   bool model = false;
   // "batch" gives shape names like batch64; empty: sizes joined by x.
   std::string shape_prefix{};
@@ -128,6 +135,9 @@ struct Case {
   std::optional<int> threads{};
   // The only precisions that it is tried in beside FP32; empty: all.
   std::vector<std::string> precisions{};
+  // Limits that its file asks for; the rules' own come first.
+  std::optional<double> minimum_accuracy{};
+  std::optional<double> maximum_rmse{};
 
   // A training step: one `run` is the model on held-out rows, one update is what `training` says.
   std::optional<Training> training{};
@@ -135,6 +145,8 @@ struct Case {
   // Of the fixed shape of a case without dimensions, `shape_prefix` is the whole name.
   // Throws std::invalid_argument for a wrong number of sizes or a size below 1.
   Shape shape(const std::vector<std::int64_t>& sizes) const;
+
+  const std::function<Outputs(State&)>& visible_run() const { return observed_run ? observed_run : run; }
 };
 
 // All cases by name: those of this build, whose registrars run before main, and those of case files, which a

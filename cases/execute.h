@@ -5,7 +5,7 @@
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
-#include <optional>
+#include <functional>
 
 #include "cases/case.h"
 #include "precision/autocast.h"
@@ -20,12 +20,19 @@ State prepare(const State& original, const precision::Precision& precision, c10:
 // Every floating tensor in `type`, on the CPU; for oracles.
 State converted(const State& original, c10::ScalarType type);
 
-// One run: one autocast scope per call where the precision asks for it. The caller holds an at::NoGradGuard.
+// One run of `body`: one autocast scope per call where the precision asks for it. The caller holds an
+// at::NoGradGuard.
+inline Outputs execute(const std::function<Outputs(State&)>& body, State& prepared,
+                       const precision::Precision& precision, c10::DeviceType device) {
+  if (precision.mode != precision::Mode::kAutocast) return body(prepared);
+  const precision::AutocastScope scope(device, precision.type);
+  return body(prepared);
+}
+
+// The case's own run.
 inline Outputs execute(const Case& definition, State& prepared, const precision::Precision& precision,
                        c10::DeviceType device) {
-  if (precision.mode != precision::Mode::kAutocast) return definition.run(prepared);
-  const precision::AutocastScope scope(device, precision.type);
-  return definition.run(prepared);
+  return execute(definition.run, prepared, precision, device);
 }
 
 // Bytes that one run writes at least: its outputs, in the types that it gave them.

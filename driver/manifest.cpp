@@ -24,6 +24,8 @@ CaseInfo parse_case(const results::Json& json) {
   if (json.contains("unsupported"))
     info.unsupported = json.at("unsupported").get<std::map<std::string, std::string>>();
   info.precisions = json.value("precisions", std::vector<std::string>{});
+  if (json.contains("minimum_accuracy")) info.minimum_accuracy = json.at("minimum_accuracy").get<double>();
+  if (json.contains("maximum_rmse")) info.maximum_rmse = json.at("maximum_rmse").get<double>();
   return info;
 }
 

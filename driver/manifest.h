@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct CaseInfo {
   std::map<std::string, std::vector<std::vector<std::int64_t>>> suites;  // sizes in the order of `dims`
   std::map<std::string, std::string> unsupported;                        // precision: reason
   std::vector<std::string> precisions;  // the only ones beside fp32; empty: all
+  // Limits that the case's file asks for.
+  std::optional<double> minimum_accuracy;
+  std::optional<double> maximum_rmse;
 
   // "512x512x512", "batch64": as in trial ids.
   std::string shape_name(const std::vector<std::int64_t>& sizes) const;

@@ -37,19 +37,31 @@ std::string reproducer(const Trial& trial, const RunPlan& plan, const Options& o
   return line;
 }
 
+// What cases of files ask for, where the rules say nothing about them.
+void add_limits_of_cases(const Manifest& manifest, results::Rules& rules) {
+  for (const auto& info : manifest.cases) {
+    if (info.minimum_accuracy) rules.minimum_accuracy.try_emplace(info.name, *info.minimum_accuracy);
+    if (info.maximum_rmse) rules.maximum_rmse.try_emplace(info.name, *info.maximum_rmse);
+  }
+}
+
+void read_rules(const Options& options, const Manifest& manifest, RunPlan& plan) {
+  const std::string& path = options.rules_file;
+  std::ifstream file(path, std::ios::binary);
+  std::error_code error;
+  if (!file || !fs::is_regular_file(path, error))
+    throw results::FileError(path, "cannot be read", "give a rules file that is there");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  plan.rules = results::parse_rules(text, path);
+  check_case_rules(plan.rules, manifest, path);
+  plan.rules_file = {{"name", path}, {"sha256", results::sha256_hex(text)}};
+}
+
 }  // namespace
 
 void load_rules(const Options& options, const Manifest& manifest, RunPlan& plan) {
-  if (options.rules_file.empty()) return;
-  std::ifstream file(options.rules_file, std::ios::binary);
-  std::error_code error;
-  if (!file || !fs::is_regular_file(options.rules_file, error)) {
-    throw results::FileError(options.rules_file, "cannot be read", "give a rules file that is there");
-  }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  plan.rules = results::parse_rules(text, options.rules_file);
-  check_case_rules(plan.rules, manifest, options.rules_file);
-  plan.rules_file = {{"name", options.rules_file}, {"sha256", results::sha256_hex(text)}};
+  if (!options.rules_file.empty()) read_rules(options, manifest, plan);
+  add_limits_of_cases(manifest, plan.rules);
 }
 
 Schedule make_schedule(const Options& options, const RunPlan& plan) {

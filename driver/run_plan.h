@@ -31,8 +31,8 @@ struct RunPlan {
   results::Json sweep;            // range and points; null: none
 };
 
-// The rules that the options name, else the built-in ones. Throws results::FileError, also for a case that
-// no worker of this manifest has.
+// The rules that the options name, else the built-in ones, with what cases of files ask for where they say
+// nothing. Throws results::FileError, also for a case that no worker of this manifest has.
 void load_rules(const Options& options, const Manifest& manifest, RunPlan& plan);
 
 // Processes, blocks and cells by options and by the plan's device, suite and rules.

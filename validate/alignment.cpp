@@ -75,7 +75,7 @@ std::vector<PairedCall> pair_calls(const cases::Case& definition, cases::State f
   Fp64Recorder recorder;
   {
     const InterceptScope intercept(recorder);
-    definition.run(fp64);
+    definition.visible_run()(fp64);
   }
   const std::vector<RecordedCall> exact = recorder.take();
   const auto partners = align(names_of(exact), names_of(recorded));

@@ -20,8 +20,23 @@ std::map<std::string, BadValue> stored_bad_values(const Explained& trial) {
   return stored;
 }
 
-void judge_operators(const Inspection& inspection, Judgement& judgement) {
+bool calls(const std::vector<cases::OperatorRecord>& operators, const TracedCall& call) {
+  return std::any_of(operators.begin(), operators.end(), [&](const cases::OperatorRecord& record) {
+    return record.name == call.name &&
+           std::equal(record.outputs.begin(), record.outputs.end(), call.outputs.begin(), call.outputs.end(),
+                      [](c10::ScalarType type, const TracedTensor& output) { return type == output.type; });
+  });
+}
+
+void judge_operators(const Inspection& inspection, const Explained& trial, Judgement& judgement) {
   const local::LocalResult* first = inspection.checks->first_outside();
+  if (first != nullptr && trial.decisive != nullptr &&
+      !calls(*trial.decisive, inspection.calls.at(first->call))) {
+    judgement.findings.push_back({"ordinary", "property",
+                                  "only in the run that explains, not in the one that decides: " +
+                                      inspection.checks->sentence(inspection.calls)});
+    return;
+  }
   if (first != nullptr) {
     const std::string sentence = inspection.checks->sentence(inspection.calls);
     const bool rejected = first->finding == local::Finding::kOutside;
@@ -94,7 +109,7 @@ Json explain(const Inspection& inspection, const Explained& trial, Judgement& ju
     json["swallowed"].push_back(to_json(report.swallowed[i], inspection.calls));
   }
   if (inspection.checks) {
-    judge_operators(inspection, judgement);
+    judge_operators(inspection, trial, judgement);
     tell_swallowed_before(inspection, report, judgement);
     json["local"] = inspection.checks->to_json(inspection.calls);
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cases/case.h"
+#include "cases/operator_recorder.h"
 #include "validate/first_bad.h"
 #include "validate/judgement.h"
 #include "validate/local/check.h"
@@ -42,6 +43,9 @@ struct Explained {
   const cases::State& original;   // FP32, as set up
   const cases::State& prepared;   // as the trial stored it
   const MadeBadValues* baseline;  // of the FP32 run; null for the baseline itself
+  // Operators of the run that decides, where another one was inspected: an operator that is wrong there
+  // counts only if this run calls it as well. Null: it is the same run.
+  const std::vector<cases::OperatorRecord>* decisive = nullptr;
 };
 
 // Worsens the judgement by operators that are wrong themselves (`inaccurate`, or `suspect` between their

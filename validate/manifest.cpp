@@ -51,6 +51,8 @@ Json case_entry(const cases::Case& definition) {
              {"quality", quality_of(definition)},
              {"unsupported", std::move(unsupported)}};
   if (!definition.precisions.empty()) entry["precisions"] = definition.precisions;
+  if (definition.minimum_accuracy) entry["minimum_accuracy"] = *definition.minimum_accuracy;
+  if (definition.maximum_rmse) entry["maximum_rmse"] = *definition.maximum_rmse;
   return entry;
 }
 

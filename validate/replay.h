@@ -32,7 +32,11 @@ class CallRecorder : public Interceptor {
   std::vector<RecordedCall> take() { return std::move(calls_); }
 
  private:
+  bool was_lowered(const at::Tensor& tensor) const;
+
   std::vector<RecordedCall> calls_;
+  // What casts of autocast that stand in a graph of TorchScript made.
+  std::vector<at::Tensor> lowered_;
 };
 
 // The operators that the case calls in FP64 say too little about those of the trial.

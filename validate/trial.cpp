@@ -87,7 +87,15 @@ void judge_repetition(const CaseSetup& setup, const Repetition& repetition, cons
         std::to_string(repetition.differing) + " of " + std::to_string(repetition.repeats) +
             " repetitions of the same call differ, and one left the bound: " + repetition.outside);
   }
-  if (repetition.differing == 0 && !observation.reproduced) {
+  if (setup.definition.observed_run && !observation.reproduced) {
+    judgement.findings.push_back(
+        {"ordinary", "property",
+         "what decides is the run that is timed; what explains it is " + setup.definition.observed_as +
+             ", which gives another output (" + std::to_string(observation.difference.differing) + " of " +
+             std::to_string(observation.difference.elements) + " elements, by " +
+             text(observation.difference.max_abs_difference) +
+             " at most): operators, first bad values and regions are of the latter"});
+  } else if (repetition.differing == 0 && !observation.reproduced) {
     judgement.findings.push_back(
         {"ordinary", "unrepeatable",
          "the run under observation gave another output than the plain runs: operators and "
@@ -176,8 +184,27 @@ Json explanation(CaseSetup& setup, const TrialRun& run, const precision::Precisi
     inspection = inspect(setup.session, setup.definition, run, precision);
   }
   return explain(inspection,
-                 {setup.original, run.prepared, has_baseline ? &setup.baseline_bad_values : nullptr},
+                 {setup.original, run.prepared, has_baseline ? &setup.baseline_bad_values : nullptr,
+                  setup.definition.observed_run ? &observation.operators : nullptr},
                  judgement);
+}
+
+// From the calls of the case's own run where FP64 has them too; what a compiler made of it may have no
+// partners there.
+Prediction predicted(const CaseSetup& setup, const Reference& reference,
+                     const precision::Precision& precision, Observation& observation) {
+  const auto from = [&](const std::vector<RecordedCall>& calls) {
+    return predict(setup.session, setup.definition, setup.original, reference, precision, calls,
+                   setup.facts.decisions.has_value());
+  };
+  if (observation.own_calls.empty()) return from(observation.calls);
+  try {
+    Prediction prediction = from(observation.own_calls);
+    observation.calls = std::move(observation.own_calls);
+    return prediction;
+  } catch (const NoPrediction&) {
+    return from(observation.calls);
+  }
 }
 
 TrialAnswer judged(CaseSetup& setup, const precision::Precision& precision, const cases::Outputs* baseline) {
@@ -190,8 +217,7 @@ TrialAnswer judged(CaseSetup& setup, const precision::Precision& precision, cons
   std::optional<Prediction> prediction;
   if (definition.model) {
     const Reference& reference = setup.references.get(run.prepared, precision, judged_type(run.outputs, 0));
-    prediction = predict(session, definition, setup.original, reference, precision, observation.calls,
-                         setup.facts.decisions.has_value());
+    prediction = predicted(setup, reference, precision, observation);
     criterion = model_criterion(session.rules, definition, reference.oracle, prediction->kernel);
   } else {
     criterion = operator_criterion(session.rules, definition, precision, run.prepared, run.outputs,
@@ -200,6 +226,7 @@ TrialAnswer judged(CaseSetup& setup, const precision::Precision& precision, cons
   Judgement& judgement = answer.judgement;
   judgement = criterion.judge(run.outputs);
   judgement.findings.insert(judgement.findings.end(), criterion.findings.begin(), criterion.findings.end());
+  if (!definition.opaque.empty()) judgement.findings.push_back({"ordinary", "property", definition.opaque});
   check_types(definition, precision, run.outputs, judgement);
   if (results::opens_gate(judgement.verdict, session.rules.suspect_opens_gate)) {
     Vacuity vacuity;
@@ -236,8 +263,8 @@ TrialAnswer judged(CaseSetup& setup, const precision::Precision& precision, cons
   }
   body["explanation"] = explanation(setup, run, precision, baseline != nullptr, observation, judgement);
   body["operators"] = cases::to_json(observation.operators, precision.type);
-  body["not_lowered"] =
-      precision.type != at::kFloat && !cases::computed_in(observation.operators, precision.type);
+  body["not_lowered"] = precision.type != at::kFloat && definition.opaque.empty() &&
+                        !cases::computed_in(observation.operators, precision.type);
   body["facts"] = {{"flops", setup.facts.flops},
                    {"bytes", cases::least_bytes(setup.facts, run.prepared, run.outputs)},
                    {"meaning", name_of(setup.facts.meaning)}};

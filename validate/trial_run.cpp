@@ -1,5 +1,6 @@
 #include "validate/trial_run.h"
 
+#include <functional>
 #include <memory>
 
 #include "backends/digest.h"
@@ -16,11 +17,14 @@
 namespace ampgate::validate {
 namespace {
 
+using Body = std::function<cases::Outputs(cases::State&)>;
+
 // `like` as in check_returned.
-cases::Outputs execute(const Session& session, const cases::Case& definition, cases::State& prepared,
-                       const precision::Precision& precision, const cases::Outputs& like) {
+cases::Outputs execute(const Session& session, const cases::Case& definition, const Body& body,
+                       cases::State& prepared, const precision::Precision& precision,
+                       const cases::Outputs& like) {
   const auto scaled = precision::scaled_without_gradient();
-  cases::Outputs outputs = cases::execute(definition, prepared, precision, session.backend.device().type());
+  cases::Outputs outputs = cases::execute(body, prepared, precision, session.backend.device().type());
   if (precision::scaled_without_gradient() != scaled) {
     throw CaseFault(
         "it uses a gradient scaler in inference, where there is no gradient: its outputs are scaled");
@@ -29,6 +33,11 @@ cases::Outputs execute(const Session& session, const cases::Case& definition, ca
   check_returned(definition, outputs, session.backend.device(), like);
   check_computed(definition, outputs, prepared);
   return outputs;
+}
+
+cases::Outputs execute(const Session& session, const cases::Case& definition, cases::State& prepared,
+                       const precision::Precision& precision, const cases::Outputs& like) {
+  return execute(session, definition, definition.run, prepared, precision, like);
 }
 
 std::unique_ptr<backends::PoisonScope> poisoned_memory(const Session& session) {
@@ -48,6 +57,20 @@ cases::State state_for(const TrialRun& run) {
     for (auto& entry : state.tensors) entry.tensor = entry.tensor.clone();
   }
   return state;
+}
+
+// What the case's own run calls, where it is not the run that is looked at: phase 2 sees these operators.
+void watch_own_run(const Session& session, const cases::Case& definition, cases::State& state,
+                   const precision::Precision& precision, const TrialRun& run, Observation& observation) {
+  {
+    cases::OperatorRecorder operators;
+    execute(session, definition, state, precision, run.outputs);
+    observation.operators = operators.take();
+  }
+  CallRecorder calls;
+  const InterceptScope intercept(calls);
+  execute(session, definition, state, precision, run.outputs);
+  observation.own_calls = calls.take();
 }
 
 }  // namespace
@@ -103,6 +126,7 @@ Observation observe(const Session& session, const cases::Case& definition, const
     observation.repeated = execute(session, definition, state, precision, run.outputs);
   }
 
+  if (definition.observed_run) watch_own_run(session, definition, state, precision, run, observation);
   cases::OperatorRecorder operators;
   CallRecorder calls;
   Inspector inspector(session.rules, state, definition.model, definition.model ? &calls : nullptr);
@@ -111,12 +135,13 @@ Observation observe(const Session& session, const cases::Case& definition, const
     // Poisoned as well: the trace shows where memory that nobody wrote comes from.
     const auto poisoned = poisoned_memory(session);
     const InterceptScope intercept(inspector.tracer());
-    observed = execute(session, definition, state, precision, run.outputs);
+    observed = execute(session, definition, definition.visible_run(), state, precision, run.outputs);
   }
-  observation.operators = operators.take();
+  if (!definition.observed_run) observation.operators = operators.take();
   observation.calls = calls.take();
   observation.inspection = inspector.take(observed);
   observation.reproduced = digests_of(observed) == run.digests;
+  observation.difference = spread_of(run.outputs, observed);
   return observation;
 }
 
@@ -126,7 +151,8 @@ Inspection inspect(const Session& session, const cases::Case& definition, const 
   cases::State state = state_for(run);
   Inspector inspector(session.rules, state, true);
   const InterceptScope intercept(inspector.tracer());
-  return inspector.take(execute(session, definition, state, precision, run.outputs));
+  return inspector.take(
+      execute(session, definition, definition.visible_run(), state, precision, run.outputs));
 }
 
 }  // namespace ampgate::validate

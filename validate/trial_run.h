@@ -10,6 +10,7 @@
 #include "validate/explanation.h"
 #include "validate/replay.h"
 #include "validate/session.h"
+#include "validate/spread.h"
 
 namespace ampgate::validate {
 
@@ -40,9 +41,12 @@ TrialRun run_prepared(const Session& session, const cases::Case& definition, con
 struct Observation {
   cases::Outputs repeated;  // of a second plain run, in memory full of NaN where the device is the CPU
   bool reproduced = false;  // the run under observation was bitwise equal to the first
+  Spread difference{};      // of the run under observation from the first
   std::vector<cases::OperatorRecord> operators;
   std::vector<RecordedCall> calls;  // models only
-  Inspection inspection;            // operators are checked one by one in models only
+  // Of the case's own run, where another one is observed; empty: it is the same.
+  std::vector<RecordedCall> own_calls;
+  Inspection inspection;  // operators are checked one by one in models only
 };
 
 Observation observe(const Session& session, const cases::Case& definition, const TrialRun& run,

@@ -41,8 +41,10 @@ std::vector<std::string> read_precisions(const Node& node) {
 }  // namespace
 
 Document::Document(const results::Json& json, const std::filesystem::path& file,
-                   std::vector<std::filesystem::path>& used)
-    : root_(json, file.string(), kAction), surroundings_{file.parent_path(), &used}, object_(root_.object()) {
+                   std::vector<std::filesystem::path>& used, const std::set<std::filesystem::path>& code)
+    : root_(json, file.string(), kAction),
+      surroundings_{file.parent_path(), &used, code},
+      object_(root_.object()) {
   const Node version = root_.member(object_, "ampgate_case");
   const std::int64_t number = version.integer();
   if (number > 1)

@@ -8,7 +8,9 @@
 #include "cases/case.h"
 #include "cases/files/document.h"
 #include "cases/files/library.h"
+#include "cases/files/module_case.h"
 #include "cases/files/operator_case.h"
+#include "cases/files/package_case.h"
 #include "results/error.h"
 #include "results/sha256.h"
 
@@ -34,7 +36,7 @@ Json identified(const fs::path& path, const Json& known) {
 // What a file is about; a second of these would be read by nobody.
 void check_one_subject(const Document& document) {
   std::string first;
-  for (const char* subject : {"operator", "operators", "module", "baseline_package"}) {
+  for (const char* subject : {"operator", "operators", "module", "package", "baseline_package"}) {
     if (!document.has(subject)) continue;
     if (!first.empty())
       document.member(subject).fail("the file is about \"" + first + "\" already: write two files");
@@ -44,7 +46,10 @@ void check_one_subject(const Document& document) {
 
 std::vector<Case> read_cases(const Document& document) {
   if (document.has("operator") || document.has("operators")) return operator_cases(document);
-  document.root().fail(R"(says not what it is about: give "operator" or "operators")");
+  if (document.has("package") || document.has("baseline_package")) return {package_case(document)};
+  if (document.has("module")) return {module_case(document)};
+  document.root().fail(
+      R"(says not what it is about: give "operator", "operators", "module", "package" or "baseline_package")");
 }
 
 void add(const Document& document, Case definition) {
@@ -56,12 +61,15 @@ void add(const Document& document, Case definition) {
   add_case(std::move(definition));
 }
 
-Json load_case_file(const Json& entry) {
+// A compiled model, which a case file names as well: it is loaded when it first runs.
+bool is_package(const fs::path& path) { return path.extension() == ".pt2"; }
+
+Json load_case_file(const Json& entry, const std::set<fs::path>& code) {
   const fs::path path = entry.at("path").get<std::string>();
   Json found = identified(path, entry);
   const Json json = results::read_json_file(path.string());
   std::vector<fs::path> used;
-  const Document document(json, path, used);
+  const Document document(json, path, used, code);
   check_one_subject(document);
   auto cases = read_cases(document);
   document.refuse_unknown();
@@ -86,13 +94,20 @@ Json load_case_file(const Json& entry) {
 
 Json load(const Json& files) {
   Json found{{"libraries", Json::array()}, {"cases", Json::array()}};
+  std::set<fs::path> packages;
   for (const auto& entry : files.value("libraries", Json::array())) {
     const fs::path path = entry.at("path").get<std::string>();
     found["libraries"].push_back(identified(path, entry));
-    found["libraries"].back()["operators"] = load_library(path);
+    Json& operators = found["libraries"].back()["operators"];
+    operators = Json::array();
+    if (is_package(path)) {
+      packages.insert(fs::weakly_canonical(path));
+    } else {
+      operators = load_library(path);
+    }
   }
   for (const auto& entry : files.value("cases", Json::array()))
-    found["cases"].push_back(load_case_file(entry));
+    found["cases"].push_back(load_case_file(entry, packages));
   return found;
 }
 

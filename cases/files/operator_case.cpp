@@ -16,15 +16,6 @@ namespace {
 
 constexpr auto kDomain = "the inputs of the case file";
 
-// "8x1024": the sizes of the first tensor.
-std::string shape_name(const std::vector<Names::Tensor>& tensors) {
-  if (tensors.empty()) return "fixed";
-  std::string name;
-  for (const std::int64_t size : tensors.front().spec.sizes)
-    name += (name.empty() ? "" : "x") + std::to_string(size);
-  return name.empty() ? "scalar" : name;
-}
-
 // All floating tensors, where the file does not choose.
 std::vector<std::size_t> differentiated(const Node& backward, const std::vector<Names::Tensor>& tensors) {
   std::vector<std::size_t> chosen, floating;
@@ -108,7 +99,7 @@ Case case_of(const Document& document, const ReadProgram& made, const Said& said
   const auto built = std::make_shared<const ReadProgram>(made);
   const auto exact = std::make_shared<const Program>(built->program.in_fp64());
   Case definition = document.common();
-  definition.shape_prefix = shape_name(built->tensors);
+  definition.shape_prefix = built->tensors.empty() ? "fixed" : shape_name(built->tensors.front().spec.sizes);
   definition.outputs = built->outputs;
   for (const std::size_t number : built->program.differentiated)
     definition.outputs.push_back("grad." + built->tensors[number].name);

@@ -141,4 +141,10 @@ at::Tensor make(const TensorSpec& spec, const std::string& name, const Fill& fil
   return spec.layout && fill.kind() != FillKind::kNone ? laid_out(tensor, *spec.layout) : tensor;
 }
 
+std::string shape_name(const std::vector<std::int64_t>& sizes) {
+  std::string name;
+  for (const std::int64_t size : sizes) name += (name.empty() ? "" : "x") + std::to_string(size);
+  return name.empty() ? "scalar" : name;
+}
+
 }  // namespace ampgate::cases::files

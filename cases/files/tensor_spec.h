@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,12 @@ namespace ampgate::cases::files {
 struct Surroundings {
   std::filesystem::path folder;              // of the case file: data files are named from there
   std::vector<std::filesystem::path>* used;  // every other file that it names
+  // Files of machine code that the command line names.
+  std::set<std::filesystem::path> code{};
+
+  bool may_run(const std::filesystem::path& file) const {
+    return code.contains(std::filesystem::weakly_canonical(file));
+  }
 };
 
 struct TensorSpec {
@@ -41,6 +48,9 @@ TensorSpec read_tensor(const Node& node, const Surroundings& surroundings, Holdi
 
 // The tensor; of kind kNone sizes and type alone.
 at::Tensor make(const TensorSpec& spec, const std::string& name, const Fill& fill);
+
+// "8x1024", "scalar": as it stands in trial ids.
+std::string shape_name(const std::vector<std::int64_t>& sizes);
 
 // None: contiguous. Throws what `node` throws.
 std::optional<Layout> read_layout(const Node& node);

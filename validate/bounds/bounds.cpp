@@ -75,6 +75,8 @@ Function function_of(cases::Family family) {
       return bounds::linear_map;
     case Family::kConditioned:
       return bounds::conditioned;
+    case Family::kRelative:
+      return bounds::relative;
     case Family::kUnknown:
       return bounds::error_ratio;
     case Family::kCall:  // local/call_bound.h knows the operator

@@ -36,6 +36,7 @@ Bound unary(const BoundContext& context, std::size_t output);
 Bound activation(const BoundContext& context, std::size_t output);
 Bound linear_map(const BoundContext& context, std::size_t output);
 Bound conditioned(const BoundContext& context, std::size_t output);
+Bound relative(const BoundContext& context, std::size_t output);
 Bound error_ratio(const BoundContext& context, std::size_t output);
 Bound index_add(const BoundContext& context, std::size_t output);
 

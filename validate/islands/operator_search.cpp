@@ -37,7 +37,7 @@ WatchedRun watched_run(const Session& session, const cases::Case& definition, co
   WatchedRun run;
   {
     const InterceptScope intercept(islands);
-    run.outputs = cases::execute(definition, state, precision, session.backend.device().type());
+    run.outputs = cases::execute(definition.visible_run(), state, precision, session.backend.device().type());
   }
   session.backend.synchronize();
   run.calls = tracer.take();

@@ -1,0 +1,13 @@
+// A case file of a TorchScript module.
+#pragma once
+
+#include "cases/case.h"
+#include "cases/files/document.h"
+
+namespace ampgate::cases::files {
+
+// Loads the module; nothing of it runs yet. Throws results::FileError with what is wrong, in the case file or
+// in the module's.
+Case module_case(const Document& document);
+
+}  // namespace ampgate::cases::files

@@ -1,0 +1,55 @@
+#include "cases/files/package.h"
+
+#include <c10/util/Exception.h>
+#include <stdlib.h>
+#include <torch/csrc/inductor/aoti_package/model_package_loader.h>
+
+#include "results/error.h"
+
+namespace ampgate::cases::files {
+namespace {
+
+using torch::inductor::AOTIModelPackageLoader;
+
+constexpr auto kName = "model";  // as aoti_compile_and_package calls it
+constexpr auto kAction =
+    "make it with torch._inductor.aoti_compile_and_package(torch.export.export(model, inputs))";
+
+}  // namespace
+
+Package::Package(std::filesystem::path path) : path_(std::move(path)) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path_, error))
+    throw results::FileError(path_.string(), "is no file that can be read", kAction);
+  try {
+    const auto metadata = AOTIModelPackageLoader::load_metadata_from_package(path_.string(), kName);
+    const auto found = metadata.find("AOTI_DEVICE_KEY");
+    TORCH_CHECK(found != metadata.end(), "it does not say for which device it was compiled");
+    device_ = found->second;
+  } catch (const c10::Error& problem) {
+    throw results::FileError(path_.string(),
+                             std::string("is no AOTInductor package: ") + problem.what_without_backtrace(),
+                             kAction);
+  } catch (const std::exception& problem) {
+    throw results::FileError(path_.string(), std::string("is no AOTInductor package: ") + problem.what(),
+                             kAction);
+  }
+}
+
+Package::~Package() = default;
+
+std::vector<at::Tensor> Package::run(const std::vector<at::Tensor>& inputs) {
+  for (const at::Tensor& input : inputs) {
+    const auto device = c10::DeviceTypeName(input.device().type(), /*lower_case=*/true);
+    TORCH_CHECK(device == device_, path_.string(), " was compiled for ", device_, ", not for ", device);
+  }
+  if (!loader_) {
+    // Without it, tensors of other sizes or types are read as if they were the right ones. Its code asks
+    // once.
+    ::setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 1);
+    loader_ = std::make_unique<AOTIModelPackageLoader>(path_.string(), kName);
+  }
+  return loader_->run(inputs);
+}
+
+}  // namespace ampgate::cases::files

@@ -1,0 +1,345 @@
+"""TorchScript models of the user's own: their verdicts, decisions, islands and measurement, and bad files."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import AMPGATE, Result, ampgate, has_a_time
+
+QUICK = {"measurement": {"processes": 1, "min_blocks": 20, "cell_time_ms": 1}}
+
+# Runs once, in a process of its own: the tests themselves need no torch.
+MODELS = """
+import sys, torch
+from safetensors.torch import save_file
+folder = sys.argv[1]
+torch.manual_seed(3)
+torch.set_num_threads(1)
+
+class Classifier(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = torch.nn.Sequential(torch.nn.Linear(12, 32), torch.nn.BatchNorm1d(32), torch.nn.GELU(),
+                                        torch.nn.Dropout(0.2))
+        self.norm = torch.nn.LayerNorm(32)
+        self.head = torch.nn.Linear(32, 5)
+    def forward(self, x):
+        return self.head(self.norm(self.body(x)))
+
+centres = 1.5 * torch.randn(5, 12)
+labels = torch.randint(0, 5, (600,))
+rows = centres[labels] + torch.randn(600, 12)
+model = Classifier()
+optimiser = torch.optim.Adam(model.parameters(), 0.01)
+for step in range(120):
+    loss = torch.nn.functional.cross_entropy(model(rows[:400]), labels[:400])
+    optimiser.zero_grad(); loss.backward(); optimiser.step()
+model.eval()
+torch.jit.script(model).save(folder + "/classifier.pt")
+torch.jit.trace(model, rows[:3]).save(folder + "/traced.pt")
+torch.jit.freeze(torch.jit.script(model)).save(folder + "/frozen.pt")
+save_file({"rows": rows[400:].contiguous(), "labels": labels[400:].contiguous()}, folder + "/test.safetensors")
+
+# Through values that FP16 cannot hold, in one branch alone.
+class Tall(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(12, 16)
+        self.tower = torch.nn.ModuleDict({"up": torch.nn.Linear(16, 16), "down": torch.nn.Linear(16, 16)})
+        self.last = torch.nn.Linear(16, 1)
+        with torch.no_grad():
+            self.tower["up"].weight *= 1e6
+            self.tower["up"].bias *= 1e6
+            self.tower["down"].weight *= 1e-6
+    def forward(self, features):
+        x = torch.relu(self.first(features))
+        x = self.tower["down"](torch.relu(self.tower["up"](x)))
+        return self.last(x).squeeze(1)
+
+tall = Tall().eval()
+torch.jit.script(tall).save(folder + "/tall.pt")
+with torch.no_grad():
+    save_file({"features": rows[:40].contiguous(), "targets": (tall(rows[:40]) + 0.01 * torch.randn(40)).contiguous()},
+              folder + "/tall.safetensors")
+
+torch.save(model.state_dict(), folder + "/state.pt")
+torch.library.define("mine::twice", "(Tensor x) -> Tensor")
+torch.library.impl("mine::twice", "CPU")(lambda x: x * 2)
+@torch.jit.script
+def twice(x):
+    return torch.ops.mine.twice(x)
+class Foreign(torch.nn.Module):
+    def forward(self, x):
+        return twice(x)
+torch.jit.script(Foreign()).save(folder + "/foreign.pt")
+"""
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    subprocess.run([sys.executable, "-c", MODELS, str(folder)], check=True, capture_output=True)
+    (folder / "rules.json").write_text(json.dumps({"ampgate_rules": 1, **QUICK}))
+    return folder
+
+
+def classifier(module: str = "classifier.pt", **members: Any) -> dict[str, Any]:  # noqa: ANN401
+    return {
+        "ampgate_case": 1,
+        "name": "clusters",
+        "module": module,
+        "inputs": {"x": {"file": "test.safetensors", "tensor": "rows"}},
+        "data": {"labels": {"file": "test.safetensors", "tensor": "labels"}},
+        "outputs": ["scores"],
+        "decisions": {"kind": "argmax", "labels": "labels"},
+        "rows_independent": True,
+        **members,
+    }
+
+
+def tall(**members: Any) -> dict[str, Any]:  # noqa: ANN401
+    return {
+        "ampgate_case": 1,
+        "name": "tall",
+        "module": "tall.pt",
+        "inputs": {"features": {"file": "tall.safetensors", "tensor": "features"}},
+        "data": {"targets": {"file": "tall.safetensors", "tensor": "targets"}},
+        "outputs": ["prediction"],
+        "targets": "targets",
+        **members,
+    }
+
+
+def run(command: str, models: Path, case: dict[str, Any], archive: Path, *arguments: str | Path) -> Result:
+    file = models / f"{case['name']}.json"
+    file.write_text(json.dumps(case))
+    return ampgate(
+        command, "--device", "cpu", "--case-file", file, "--archive", archive, "--json", *arguments
+    )  # fmt: skip
+
+
+def trials(result: Result) -> dict[str, Any]:
+    assert result.code in (0, 1), result.err
+    return {trial["precision"]: trial for trial in result.json()["trials"]}
+
+
+@pytest.mark.parametrize("module", ["classifier.pt", "traced.pt"])
+@pytest.mark.parametrize("executor", ["optimised", "unoptimised"])
+def test_a_classifier_with_labels(models: Path, tmp_path: Path, module: str, executor: str) -> None:
+    case = classifier(module, executor=executor, minimum_accuracy=0.7)
+    result = run("validate", models, case, tmp_path)
+    found = trials(result)
+    for precision, trial in found.items():
+        if precision.startswith("islands"):
+            continue
+        assert trial["verdict"] == "pass", (precision, trial["reason"])
+        decisions = trial["decisions"]
+        assert decisions["rows"] == 200
+        assert decisions["accuracy"]["trial"] > 0.8
+        assert "batch_invariant" in trial["accuracy"]
+        assert trial["explanation"]["local"]["operators"] > 3
+    record = result.json()
+    assert record["rules"]["minimum_accuracy"] == {"clusters": 0.7}
+    uses = record["plan"]["files"]["cases"][0]["uses"]
+    assert {Path(use["path"]).name for use in uses} == {module, "test.safetensors"}
+
+
+def test_a_minimum_that_is_not_reached(models: Path, tmp_path: Path) -> None:
+    found = trials(run("validate", models, classifier(minimum_accuracy=0.999), tmp_path, "--precision", "fp32"))
+    assert found["fp32"]["verdict"] == "quality-lost", found["fp32"]["reason"]
+
+
+def test_the_rules_come_before_the_case_file(models: Path, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps({"ampgate_rules": 1, "minimum_accuracy": {"clusters": 0.5}}))
+    case = classifier(minimum_accuracy=0.999)
+    found = trials(run("validate", models, case, tmp_path, "--precision", "fp32", "--rules", rules))
+    assert found["fp32"]["verdict"] == "pass", found["fp32"]["reason"]
+
+
+def test_an_overflow_is_found_in_its_module_and_healed(models: Path, tmp_path: Path) -> None:
+    found = trials(run("validate", models, tall(), tmp_path))
+    assert found["fp32"]["verdict"] == "pass", found["fp32"]["reason"]
+    low = found["autocast-fp16"]
+    assert low["verdict"] == "nonfinite", low["reason"]
+    assert "in region 'tower.up'" in low["reason"], low["reason"]
+    healed = found["islands-fp16"]
+    assert healed["verdict"] == "pass", healed["reason"]
+    assert "tower.up" in healed["evidence"]["islands"], healed["evidence"]["islands"]
+    assert "first" not in healed["evidence"]["islands"]
+    assert found["autocast-bf16"]["decisions"]["regression"], found["autocast-bf16"]
+
+
+def test_a_run_measures_what_was_judged_and_reproduces(models: Path, tmp_path: Path) -> None:
+    result = run("run", models, tall(), tmp_path, "--rules", models / "rules.json", "--processes", "1")
+    found = trials(result)
+    for precision in ("fp32", "autocast-bf16", "islands-fp16"):
+        assert has_a_time(found[precision]), (precision, found[precision]["measurement"])
+    line = shlex.split(found["autocast-bf16"]["reproducer"])
+    again = ampgate(*line[1:], "--archive", tmp_path / "again", "--json")
+    assert again.code == 0, again.err
+    assert again.json()["trials"][-1]["evidence"]["outputs"] == found["autocast-bf16"]["evidence"]["outputs"]
+
+
+def test_a_frozen_module_has_no_weights_to_convert(models: Path, tmp_path: Path) -> None:
+    found = trials(run("validate", models, classifier("frozen.pt"), tmp_path))
+    assert found["cast-bf16"]["verdict"] == "unsupported"
+    assert "constants of its graph" in found["cast-bf16"]["reason"]
+    assert found["autocast-bf16"]["verdict"] == "pass", found["autocast-bf16"]["reason"]
+
+
+def test_training_mode_takes_the_statistics_of_the_batch(models: Path, tmp_path: Path) -> None:
+    drawn = run("validate", models, classifier(mode="train"), tmp_path)
+    assert drawn.code == 2
+    assert "aten::dropout draws random numbers" in drawn.err
+    assert '"mode": "eval"' in drawn.err
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        ("state.pt", "holds weights or another archive, and no TorchScript"),
+        ("foreign.pt", "needs the operator mine::twice, which is not registered"),
+        ("test.safetensors", "is no zip archive"),
+        ("nowhere.pt", "is no file that can be read"),
+    ],
+)
+def test_bad_modules(models: Path, tmp_path: Path, module: str, text: str) -> None:
+    result = run("validate", models, classifier(module), tmp_path)
+    assert result.code == 2, result.out
+    assert text in result.err, result.err
+    assert module in result.err
+
+
+def test_a_truncated_module(models: Path, tmp_path: Path) -> None:
+    whole = (models / "classifier.pt").read_bytes()
+    for size in (0, 4, len(whole) // 2, len(whole) - 30):
+        (models / "cut.pt").write_bytes(whole[:size])
+        result = run("validate", models, classifier("cut.pt"), tmp_path)
+        assert result.code == 2, (size, result.err)
+        assert "cut.pt" in result.err
+
+
+def test_a_changed_module_is_not_resumed_or_measured(models: Path, tmp_path: Path) -> None:
+    case = classifier(name="changing", module="changing.pt")
+    (models / "changing.pt").write_bytes((models / "classifier.pt").read_bytes())
+    first = run("validate", models, case, tmp_path, "--precision", "cast-bf16")
+    assert first.code == 0, first.err
+    (models / "changing.pt").write_bytes((models / "traced.pt").read_bytes())
+    record = next(tmp_path.glob("*/*.json"))
+    again = ampgate("bench", "--evidence", record, "--case-file", models / "changing.json", "--archive", tmp_path)
+    assert again.code == 2, again.out
+    assert "SHA-256 differs" in again.err
+
+
+def test_listed(models: Path) -> None:
+    (models / "clusters.json").write_text(json.dumps(classifier()))
+    listed = subprocess.run(
+        [AMPGATE, "list", "--case-file", models / "clusters.json"], capture_output=True, text=True, check=True
+    )
+    assert "clusters" in listed.stdout
+
+
+PACKAGES = """
+import sys, torch
+from safetensors.torch import save_file
+folder = sys.argv[1]
+torch.manual_seed(5)
+torch.set_num_threads(1)
+model = torch.nn.Sequential(torch.nn.Linear(12, 32), torch.nn.ReLU(), torch.nn.Linear(32, 5)).eval()
+rows = torch.randn(64, 12)
+labels = model(rows).argmax(1)
+torch.jit.script(model).save(folder + "/net.pt")
+save_file({"rows": rows, "labels": labels}, folder + "/net.safetensors")
+wrong = torch.nn.Sequential(*[torch.nn.Linear(12, 32), torch.nn.ReLU(), torch.nn.Linear(32, 5)]).eval()
+wrong.load_state_dict(model.state_dict())
+with torch.no_grad():
+    wrong[0].weight[:, -1] = 0
+    for name, net, dtype in (("fp32", model, torch.float32), ("bf16", model, torch.bfloat16),
+                             ("wrong", wrong, torch.bfloat16)):
+        exported = torch.export.export(net.to(dtype), (rows.to(dtype),))
+        torch._inductor.aoti_compile_and_package(exported, package_path=folder + "/" + name + ".pt2")
+"""
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("packages")
+    subprocess.run([sys.executable, "-c", PACKAGES, str(folder)], check=True, capture_output=True)
+    (folder / "rules.json").write_text(json.dumps({"ampgate_rules": 1, **QUICK}))
+    return folder
+
+
+def pair(trial: str = "bf16.pt2", **members: Any) -> dict[str, Any]:  # noqa: ANN401
+    return {
+        "ampgate_case": 1,
+        "name": "pair",
+        "baseline_package": "fp32.pt2",
+        "trial_package": trial,
+        "trial_precision": "cast-bf16",
+        "inputs": {"input": {"file": "net.safetensors", "tensor": "rows"}},
+        "outputs": ["scores"],
+        **members,
+    }
+
+
+WITH_MODULE = {
+    "module": "net.pt",
+    "data": {"labels": {"file": "net.safetensors", "tensor": "labels"}},
+    "decisions": {"labels": "labels"},
+}
+
+
+def named(folder: Path, *names: str) -> list[str | Path]:
+    return [word for name in names for word in ("--load-library", folder / name)]
+
+
+@pytest.mark.deep
+def test_packages_with_their_module(packages: Path, tmp_path: Path) -> None:
+    libraries = named(packages, "fp32.pt2", "bf16.pt2")
+    result = run("run", packages, pair(**WITH_MODULE), tmp_path, "--rules", packages / "rules.json", *libraries)
+    found = trials(result)
+    assert set(found) == {"fp32", "cast-bf16"}
+    for precision, trial in found.items():
+        assert trial["verdict"] == "pass", (precision, trial["reason"])
+        assert any("cannot be said" in finding["text"] for finding in trial["findings"])
+        assert has_a_time(trial), trial["measurement"]
+    assert found["cast-bf16"]["decisions"]["accuracy"]["trial"] > 0.9
+    line = shlex.split(found["cast-bf16"]["reproducer"])
+    again = ampgate(*line[1:], "--archive", tmp_path / "again", "--json")
+    assert again.code == 0, again.err
+
+
+@pytest.mark.deep
+def test_packages_alone_and_wrong_ones(packages: Path, tmp_path: Path) -> None:
+    alone = pair(maximum_relative_error=0.01)
+    found = trials(run("validate", packages, alone, tmp_path, *named(packages, "fp32.pt2", "bf16.pt2")))
+    assert found["cast-bf16"]["verdict"] == "suspect", found["cast-bf16"]["reason"]
+    libraries = named(packages, "fp32.pt2", "wrong.pt2")
+    for case in (pair("wrong.pt2", maximum_relative_error=0.01), pair("wrong.pt2", **WITH_MODULE)):
+        found = trials(run("validate", packages, case, tmp_path, *libraries))
+        assert found["cast-bf16"]["verdict"] == "inaccurate", found["cast-bf16"]["reason"]
+
+
+@pytest.mark.deep
+def test_a_package_runs_only_where_the_command_line_names_it(packages: Path, tmp_path: Path) -> None:
+    case = pair(maximum_relative_error=0.01)
+    refused = run("validate", packages, case, tmp_path, *named(packages, "fp32.pt2"))
+    assert refused.code == 2
+    assert f"--load-library {packages / 'bf16.pt2'}" in refused.err
+    nothing = run("validate", packages, pair(), tmp_path, *named(packages, "fp32.pt2", "bf16.pt2"))
+    assert nothing.code == 2
+    assert "maximum_relative_error" in nothing.err
+    (packages / "broken.pt2").write_bytes((packages / "fp32.pt2").read_bytes()[:5000])
+    broken = run("validate", packages, pair("broken.pt2"), tmp_path, *named(packages, "fp32.pt2", "broken.pt2"))
+    assert broken.code == 2
+    assert "is no AOTInductor package" in broken.err
+    sizes = pair(maximum_relative_error=0.01, inputs={"input": {"shape": [3, 12], "fill": "normal"}})
+    crashed = trials(run("validate", packages, sizes, tmp_path, *named(packages, "fp32.pt2", "bf16.pt2")))
+    assert crashed["fp32"]["verdict"] in ("crashed", "baseline-invalid"), crashed["fp32"]
