@@ -189,22 +189,16 @@ Json explanation(CaseSetup& setup, const TrialRun& run, const precision::Precisi
                  judgement);
 }
 
-// From the calls of the case's own run where FP64 has them too; what a compiler made of it may have no
-// partners there.
-Prediction predicted(const CaseSetup& setup, const Reference& reference,
-                     const precision::Precision& precision, Observation& observation) {
-  const auto from = [&](const std::vector<RecordedCall>& calls) {
-    return predict(setup.session, setup.definition, setup.original, reference, precision, calls,
-                   setup.facts.decisions.has_value());
+// Do both runs call the same operators, but for the casts that a compiler wrote into one of them?
+bool same_operators(const std::vector<RecordedCall>& own, const std::vector<RecordedCall>& observed) {
+  const auto names = [](const std::vector<RecordedCall>& calls) {
+    std::vector<std::string> list;
+    for (const auto& call : calls) {
+      if (!call.name.starts_with("aten::_autocast_to_") && call.name != "aten::to") list.push_back(call.name);
+    }
+    return list;
   };
-  if (observation.own_calls.empty()) return from(observation.calls);
-  try {
-    Prediction prediction = from(observation.own_calls);
-    observation.calls = std::move(observation.own_calls);
-    return prediction;
-  } catch (const NoPrediction&) {
-    return from(observation.calls);
-  }
+  return names(own) == names(observed);
 }
 
 TrialAnswer judged(CaseSetup& setup, const precision::Precision& precision, const cases::Outputs* baseline) {
@@ -217,7 +211,10 @@ TrialAnswer judged(CaseSetup& setup, const precision::Precision& precision, cons
   std::optional<Prediction> prediction;
   if (definition.model) {
     const Reference& reference = setup.references.get(run.prepared, precision, judged_type(run.outputs, 0));
-    prediction = predicted(setup, reference, precision, observation);
+    if (same_operators(observation.own_calls, observation.calls))
+      observation.calls = std::move(observation.own_calls);
+    prediction = predict(session, definition, setup.original, reference, precision, observation.calls,
+                         setup.facts.decisions.has_value());
     criterion = model_criterion(session.rules, definition, reference.oracle, prediction->kernel);
   } else {
     criterion = operator_criterion(session.rules, definition, precision, run.prepared, run.outputs,
