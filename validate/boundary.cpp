@@ -158,9 +158,10 @@ class Search {
 }  // namespace
 
 Boundary boundary_inputs(const cases::Case& definition, const cases::State& whole,
-                         const cases::Decisions& decisions, std::int64_t samples) {
-  const cases::State original = samples > kSamples ? first_samples(whole, samples) : whole;
-  samples = std::min(samples, kSamples);
+                         const cases::Decisions& decisions, std::int64_t samples, bool whole_batch) {
+  const bool slices = samples > kSamples && !whole_batch;
+  const cases::State original = slices ? first_samples(whole, samples) : whole;
+  if (slices) samples = kSamples;
   if (std::none_of(original.tensors.begin(), original.tensors.end(),
                    [&](const auto& entry) { return moves(entry, samples); })) {
     return {{}, "no boundary found: no floating input has one entry a sample that could be moved"};

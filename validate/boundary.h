@@ -27,8 +27,9 @@ struct Boundary {
 // One rung for each of 1e-1, 1e-2 ... 1e-6. Sample i is paired with the next sample of another decision; all
 // floating inputs that have one entry a sample (their first dimension) move together along the line between
 // the two, the others stay. `samples` is the first dimension of the scores. Only the first 128 samples take
-// part, and the states have no more. None when all samples have one decision, or nothing can be moved.
+// part, and the states have no more, unless the case is run with its whole batch alone (`whole_batch`). None
+// when all samples have one decision, or nothing can be moved.
 Boundary boundary_inputs(const cases::Case& definition, const cases::State& original,
-                         const cases::Decisions& decisions, std::int64_t samples);
+                         const cases::Decisions& decisions, std::int64_t samples, bool whole_batch = false);
 
 }  // namespace ampgate::validate

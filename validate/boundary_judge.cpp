@@ -108,7 +108,11 @@ Json BoundaryJudge::judge_rung(Rung& rung, const Answers& answers, DecisionTable
 void BoundaryJudge::make_rungs() {
   rungs_.emplace();
   const cases::Decisions& rule = *facts_.decisions;
-  Boundary boundary = boundary_inputs(definition_, original_, rule, oracle_[rule.output].size(0));
+  // A model from a file may be compiled, or traced, for its own batch.
+  const bool whole_batch =
+      !definition_.opaque.empty() || (!definition_.file_sha256.empty() && facts_.independent.empty());
+  Boundary boundary =
+      boundary_inputs(definition_, original_, rule, oracle_[rule.output].size(0), whole_batch);
   why_none_ = boundary.why_none;
   for (auto& inputs : boundary.rungs) {
     auto baseline = run_plain(session_, definition_, inputs.state, precision::baseline(), {}).outputs;
