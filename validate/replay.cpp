@@ -2,6 +2,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/nan_to_num.h>
 #include <ATen/ops/normal.h>
 #include <ATen/ops/zeros.h>
 
@@ -111,7 +112,8 @@ class Replayer : public Interceptor {
       if (const auto deviation =
               accumulation_deviation(op, given, stack[results + i].toTensor(), *recorded.rounded[i])) {
         const at::Tensor result = stack[results + i].toTensor();
-        const at::Tensor moved = at::normal(result.detach(), *deviation * amplified_, generator_);
+        const at::Tensor moved =
+            at::normal(result.detach(), at::nan_to_num(*deviation * amplified_, 0.0, 0.0, 0.0), generator_);
         put(schema.returns()[i], result + (moved - result).detach(), stack[results + i]);
       }
       put(schema.returns()[i], noisy(stack[results + i].toTensor(), *recorded.rounded[i]),

@@ -91,16 +91,19 @@ Outputs ModuleRuns::timed(const State& state) {
 }
 
 Outputs ModuleRuns::observed(const State& state) {
-  const bool fp64 = is_fp64(state);
-  auto& copy = fp64 ? exact_ : observed_;
-  if (!copy) copy = std::make_unique<ModuleCopy>(call_, fp64 ? CopyKind::kExact : CopyKind::kObserved);
+  // Both at the first oracle, before anyone looks on: loading calls operators as well.
+  if (!observed_) {
+    observed_ = std::make_unique<ModuleCopy>(call_, CopyKind::kObserved);
+    exact_ = std::make_unique<ModuleCopy>(call_, CopyKind::kExact);
+  }
+  ModuleCopy& copy = is_fp64(state) ? *exact_ : *observed_;
   // It would keep the state's weights alive until the next call.
   struct Release {
     ModuleCopy& copy;
     ~Release() { copy.release(); }
-  } const release{*copy};
-  copy->bind(state);
-  return run(*copy, state, false);
+  } const release{copy};
+  copy.bind(state);
+  return run(copy, state, false);
 }
 
 }  // namespace ampgate::cases::files

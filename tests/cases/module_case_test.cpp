@@ -188,8 +188,8 @@ TEST_F(ModuleCase, TheOracleIsFp64Throughout) {
   Module module("Types");
   module.register_parameter("weight", at::full({8}, 1.0f / 3.0f), false);
   module.define(
-      "def forward(self, x):\n  y = x.to(torch.float32) * self.weight\n"
-      "  return y + torch.full([8], 1.0, dtype=torch.float32)\n");
+      "def forward(self, x):\n  y = x.to(6) * self.weight\n"
+      "  return y + torch.full([8], 1.0, dtype=6)\n");
   const Case& definition = load("oracle", module);
   State exact = converted(state_of(definition), at::kDouble);
   const at::NoGradGuard no_grad;
@@ -273,6 +273,7 @@ TEST_F(ModuleCase, RefusesWhatReachesBeyondTheModel) {
   EXPECT_TRUE(contains(refusal("s1", saves), "aten::save"));
   Module loads("Loads");
   loads.register_attribute("n", c10::IntType::get(), 3);
+  loads.register_attribute("training", c10::BoolType::get(), false);
   loads.define(
       "def __getstate__(self):\n  return (self.n, self.training)\n"
       "def __setstate__(self, state: Tuple[int, bool]):\n  self.n = state[0]\n  self.training = state[1]\n"
