@@ -29,6 +29,16 @@ CHAIN = {
     ],
     "outputs": ["most", {"name": "square", "value": {"ref": "wide"}}],
 }
+PACKAGES = {
+    "ampgate_case": 1,
+    "name": "packages",
+    "baseline_package": "a.pt2",
+    "trial_package": "b.pt2",
+    "trial_precision": "cast-bf16",
+    "inputs": {"x": {"shape": [2], "fill": "ones"}},
+    "outputs": ["y"],
+    "maximum_relative_error": 0.1,
+}
 
 
 def tensor(**members: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -66,6 +76,12 @@ BAD = {
     "an unknown member": RELU | {"operater": "aten::relu"},
     "no kind": {"ampgate_case": 1, "name": "mine"},
     "two kinds": CHAIN | {"operator": "aten::relu"},
+    "an operator and a model": RELU | {"module": "model.pt", "inputs": {}},
+    "two FP32 packages": PACKAGES | {"package": "c.pt2"},
+    "a package without a limit": {key: value for key, value in PACKAGES.items() if key != "maximum_relative_error"},
+    "a package without a type": {key: value for key, value in PACKAGES.items() if key != "trial_precision"},
+    "precisions of packages": PACKAGES | {"precisions": ["cast-bf16"]},
+    "decisions of packages": PACKAGES | {"decisions": {"kind": "argmax"}},
     "a description that is no text": RELU | {"description": 5},
     "an unknown precision": RELU | {"precisions": ["fp16"]},
     "no precision": RELU | {"precisions": []},
