@@ -20,7 +20,8 @@ from pathlib import Path
 import pytest
 from conftest import AMPGATE, ROOT
 
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+GUIDE = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [*GUIDE, ROOT / "examples" / "from_pytorch" / "README.md"]
 BLOCK = re.compile(r"(?:<!-- (?P<note>[^>]*) -->\n)?```(?P<language>console|python|json)\n(?P<body>.*?)```", re.DOTALL)
 
 
@@ -42,7 +43,9 @@ def blocks(document: Path) -> list[Block]:
                 continue
             commands = [f"printf %s {shlex.quote(match['body'])} > {shlex.quote(written[1])}"]
         elif match["language"] == "python":
-            commands = [f"{shlex.quote(sys.executable)} -c {shlex.quote(match['body'])}"]
+            # From a file: TorchScript's compiler reads the source.
+            write = f"printf %s {shlex.quote(match['body'])} > program.py"
+            commands = [f"{write} && {shlex.quote(sys.executable)} program.py"]
         else:
             commands = [line[2:] for line in match["body"].splitlines() if line.startswith("$ ")]
         assert commands, f"{document}: a console block without a command"
