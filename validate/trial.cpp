@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cases/execute.h"
 #include "precision/formats.h"
@@ -46,10 +47,11 @@ bool is_ignored(const CaseSetup& setup, std::size_t output) {
 }
 
 // The result of the case before, unless that one computes the same: a model in two files, say.
-at::Tensor stale_output(const CaseSetup& setup, const at::Tensor& right) {
+at::Tensor stale_output(const CaseSetup& setup, const Criterion& criterion) {
   constexpr double kSame = 1e-3;  // of the results' RMS: FP32 is far below, and FP16 about there
   const at::Tensor stale = setup.session.outputs->before(setup.definition.name);
   if (!stale.defined()) return stale;
+  const at::Tensor& right = setup.oracle.empty() ? criterion.oracle[0] : setup.oracle[0];
   const at::Tensor flat = right.to(at::kDouble).reshape({-1});
   if (flat.numel() < stale.numel()) return stale;
   const at::Tensor same = flat.narrow(0, 0, stale.numel());
@@ -70,7 +72,7 @@ void test_criterion(const CaseSetup& setup, const Criterion& criterion, const ca
                                                   : right);
     }
   }
-  vacuity.try_on(input, rounded, setup.definition, stale_output(setup, criterion.oracle[0]),
+  vacuity.try_on(input, rounded, setup.definition, stale_output(setup, criterion),
                  [&](const cases::Outputs& mutant) {
                    return results::opens_gate(criterion.judge_part(mutant).verdict, suspect_allowed);
                  });
@@ -81,6 +83,21 @@ void judge_vacuity(const Vacuity& vacuity, Judgement& judgement) {
   if (survivor.empty()) return;
   judgement.worsen(Verdict::kVacuous, "the check accepts a wrong result as well (" + survivor +
                                           "), so its margin of " + text(judgement.margin) + " says nothing");
+}
+
+std::string two_runs(const cases::Case& definition, const Observation& observation) {
+  const Spread& difference = observation.difference;
+  const std::string how = std::isinf(difference.max_abs_difference)
+                              ? "gives an output of another type"
+                              : "gives another output (" + std::to_string(difference.differing) + " of " +
+                                    std::to_string(difference.elements) + " elements, by " +
+                                    text(difference.max_abs_difference) + " at most)";
+  return "what decides is the run that is timed; what explains it is " + definition.observed_as + ", which " +
+         how + ": first bad values, regions and operators checked one by one are of the latter" +
+         (observation.own_operators
+              ? "; the timed run calls other operators, so its error is predicted as if all their parts "
+                "rounded to the trial's type"
+              : "");
 }
 
 void judge_repetition(const CaseSetup& setup, const Repetition& repetition, const Observation& observation,
@@ -101,13 +118,7 @@ void judge_repetition(const CaseSetup& setup, const Repetition& repetition, cons
             " repetitions of the same call differ, and one left the bound: " + repetition.outside);
   }
   if (setup.definition.observed_run && !observation.reproduced) {
-    judgement.findings.push_back(
-        {"ordinary", "property",
-         "what decides is the run that is timed; what explains it is " + setup.definition.observed_as +
-             ", which gives another output (" + std::to_string(observation.difference.differing) + " of " +
-             std::to_string(observation.difference.elements) + " elements, by " +
-             text(observation.difference.max_abs_difference) +
-             " at most): operators, first bad values and regions are of the latter"});
+    judgement.findings.push_back({"ordinary", "property", two_runs(setup.definition, observation)});
   } else if (repetition.differing == 0 && !observation.reproduced) {
     judgement.findings.push_back(
         {"ordinary", "unrepeatable",
@@ -214,11 +225,19 @@ bool same_operators(const std::vector<RecordedCall>& a, const std::vector<Record
                     [](const auto& first, const auto& second) { return first.name == second.name; });
 }
 
-// What is predicted from: the case's own run, where it calls what the observed one calls; a compiler may have
-// made other operators of them.
-std::vector<RecordedCall> telling_calls(Observation& observation) {
+// What is predicted from: the case's own run, where it calls what the observed one calls. Else a compiler, or
+// a fused operator, has made something else of them, which may keep all its values in 16 bit.
+std::vector<RecordedCall> telling_calls(Observation& observation, c10::ScalarType type) {
+  if (observation.own_calls.empty()) return std::move(observation.calls);
   std::vector<RecordedCall> own = without_casts(std::move(observation.own_calls));
-  return same_operators(own, observation.calls) ? std::move(own) : std::move(observation.calls);
+  observation.own_operators = !same_operators(own, observation.calls);
+  if (!observation.own_operators) return own;
+  for (RecordedCall& call : observation.calls) {
+    for (auto& rounded : call.rounded) {
+      if (rounded && type != at::kFloat) rounded = type;
+    }
+  }
+  return std::move(observation.calls);
 }
 
 TrialAnswer judged(CaseSetup& setup, const precision::Precision& precision, const cases::Outputs* baseline) {
@@ -231,7 +250,7 @@ TrialAnswer judged(CaseSetup& setup, const precision::Precision& precision, cons
   std::optional<Prediction> prediction;
   if (definition.model) {
     const Reference& reference = setup.references.get(run.prepared, precision, judged_type(run.outputs, 0));
-    observation.calls = telling_calls(observation);
+    observation.calls = telling_calls(observation, precision.type);
     prediction = predict(session, definition, setup.original, reference, precision, observation.calls,
                          setup.facts.decisions.has_value());
     criterion = model_criterion(session.rules, definition, reference.oracle, prediction->kernel);

@@ -46,7 +46,8 @@ struct Observation {
   std::vector<RecordedCall> calls;  // models only
   // Of the case's own run, where another one is observed; empty: it is the same.
   std::vector<RecordedCall> own_calls;
-  Inspection inspection;  // operators are checked one by one in models only
+  bool own_operators = false;  // they are others than those observed
+  Inspection inspection;       // operators are checked one by one in models only
 };
 
 Observation observe(const Session& session, const cases::Case& definition, const TrialRun& run,

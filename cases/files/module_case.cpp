@@ -193,8 +193,8 @@ bool has_floating(const std::vector<ModuleWeight>& weights) {
 
 }  // namespace
 
-Case module_case(const Document& document) {
-  const auto path = document.path(document.member("module").string());
+Case module_case(const Document& document, const std::string& member) {
+  const auto path = document.path(document.member(member).string());
   const ModuleFile file(path);
   document.surroundings().used->push_back(path);
   const torch::jit::Module module = file.load();

@@ -63,8 +63,9 @@ ModuleRuns::Timed& ModuleRuns::settled(const State& state) {
   for (const auto& timed : timed_) {
     if (!timed->copy.weights_alive()) timed->copy.release();
   }
+  const auto& islands = precision::island_paths();
   std::erase_if(timed_, [&](const auto& timed) {
-    return !timed->way.islands.empty() && timed->way.islands != precision::island_paths() &&
+    return !islands.empty() && !timed->way.islands.empty() && timed->way.islands != islands &&
            !timed->copy.weights_alive();
   });
   const auto found = std::find_if(timed_.begin(), timed_.end(),

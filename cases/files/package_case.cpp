@@ -39,8 +39,6 @@ std::shared_ptr<Package> open(const Document& document, const char* member) {
 
 Packages read_packages(const Document& document) {
   Packages packages;
-  if (document.has("package") && document.has("baseline_package"))
-    document.member("package").fail("is there besides \"baseline_package\": name one of them");
   packages.baseline = open(document, document.has("package") ? "package" : "baseline_package");
   if (document.has("trial_package")) {
     packages.trial = open(document, "trial_package");
@@ -51,6 +49,7 @@ Packages read_packages(const Document& document) {
   }
   if (document.has("precisions"))
     document.member("precisions").fail("the packages say in which precisions they run: leave it out");
+  if (document.has("executor")) document.member("executor").fail("a package has none: leave it out");
   return packages;
 }
 
@@ -86,13 +85,14 @@ Outputs run_as_oracle(const Packages& packages, const State& state) {
 void refuse_without_module(const Document& document, const Packages& packages) {
   if (!packages.trial) {
     document.root().fail(
-        "nothing to judge the package by: give \"trial_package\", or \"module\", the same model as "
+        "nothing to judge the package by: give \"trial_package\", or \"reference_module\", the same model as "
         "TorchScript");
   }
   for (const char* member : {"data", "decisions", "targets", "minimum_accuracy", "maximum_rmse"}) {
     if (!document.has(member)) continue;
     document.member(member).fail(
-        "needs \"module\", the same model as TorchScript: what rounding explains is found by replaying the "
+        "needs \"reference_module\", the same model as TorchScript: what rounding explains is found by "
+        "replaying the "
         "operators of a model, and a package has none");
   }
 }
@@ -136,8 +136,9 @@ Case compared_case(const Document& document, const Packages& packages) {
 Case package_case(const Document& document) {
   Packages packages = read_packages(document);
   packages.inputs = document.member("inputs").object().keys().size();
-  const bool with_module = document.has("module");
-  Case definition = with_module ? module_case(document) : compared_case(document, packages);
+  const bool with_module = document.has("reference_module");
+  Case definition =
+      with_module ? module_case(document, "reference_module") : compared_case(document, packages);
   definition.run = [packages](State& state) { return run(packages, state); };
   if (with_module) definition.observed_as = "the TorchScript module without its optimiser";
   definition.opaque = kOpaque;

@@ -10,81 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import AMPGATE, Result, ampgate, has_a_time
+from conftest import AMPGATE, ROOT, Result, ampgate, has_a_time
+from jsonschema import Draft202012Validator
 
+HERE = Path(__file__).resolve().parent
 QUICK = {"measurement": {"processes": 1, "min_blocks": 20, "cell_time_ms": 1}}
-
-# Runs once, in a process of its own: the tests themselves need no torch.
-MODELS = """
-import sys, torch
-from safetensors.torch import save_file
-folder = sys.argv[1]
-torch.manual_seed(3)
-torch.set_num_threads(1)
-
-class Classifier(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body = torch.nn.Sequential(torch.nn.Linear(12, 32), torch.nn.BatchNorm1d(32), torch.nn.GELU(),
-                                        torch.nn.Dropout(0.2))
-        self.norm = torch.nn.LayerNorm(32)
-        self.head = torch.nn.Linear(32, 5)
-    def forward(self, x):
-        return self.head(self.norm(self.body(x)))
-
-centres = 1.5 * torch.randn(5, 12)
-labels = torch.randint(0, 5, (600,))
-rows = centres[labels] + torch.randn(600, 12)
-model = Classifier()
-optimiser = torch.optim.Adam(model.parameters(), 0.01)
-for step in range(120):
-    loss = torch.nn.functional.cross_entropy(model(rows[:400]), labels[:400])
-    optimiser.zero_grad(); loss.backward(); optimiser.step()
-model.eval()
-torch.jit.script(model).save(folder + "/classifier.pt")
-torch.jit.trace(model, rows[:3]).save(folder + "/traced.pt")
-torch.jit.freeze(torch.jit.script(model)).save(folder + "/frozen.pt")
-save_file({"rows": rows[400:].contiguous(), "labels": labels[400:].contiguous()}, folder + "/test.safetensors")
-
-# Through values that FP16 cannot hold, in one branch alone.
-class Tall(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.first = torch.nn.Linear(12, 16)
-        self.tower = torch.nn.ModuleDict({"up": torch.nn.Linear(16, 16), "down": torch.nn.Linear(16, 16)})
-        self.last = torch.nn.Linear(16, 1)
-        with torch.no_grad():
-            self.tower["up"].weight *= 1e6
-            self.tower["up"].bias *= 1e6
-            self.tower["down"].weight *= 1e-6
-    def forward(self, features):
-        x = torch.relu(self.first(features))
-        x = self.tower["down"](torch.relu(self.tower["up"](x)))
-        return self.last(x).squeeze(1)
-
-tall = Tall().eval()
-torch.jit.script(tall).save(folder + "/tall.pt")
-with torch.no_grad():
-    save_file({"features": rows[:40].contiguous(), "targets": (tall(rows[:40]) + 0.01 * torch.randn(40)).contiguous()},
-              folder + "/tall.safetensors")
-
-torch.save(model.state_dict(), folder + "/state.pt")
-torch.library.define("mine::twice", "(Tensor x) -> Tensor")
-torch.library.impl("mine::twice", "CPU")(lambda x: x * 2)
-@torch.jit.script
-def twice(x):
-    return torch.ops.mine.twice(x)
-class Foreign(torch.nn.Module):
-    def forward(self, x):
-        return twice(x)
-torch.jit.script(Foreign()).save(folder + "/foreign.pt")
-"""
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
-    subprocess.run([sys.executable, "-c", MODELS, str(folder)], check=True, capture_output=True)
+    subprocess.run([sys.executable, HERE / "torch_models.py", folder], check=True, capture_output=True)
     (folder / "rules.json").write_text(json.dumps({"ampgate_rules": 1, **QUICK}))
     return folder
 
@@ -246,32 +182,10 @@ def test_listed(models: Path) -> None:
     assert "clusters" in listed.stdout
 
 
-PACKAGES = """
-import sys, torch
-from safetensors.torch import save_file
-folder = sys.argv[1]
-torch.manual_seed(5)
-torch.set_num_threads(1)
-model = torch.nn.Sequential(torch.nn.Linear(12, 32), torch.nn.ReLU(), torch.nn.Linear(32, 5)).eval()
-rows = torch.randn(64, 12)
-labels = model(rows).argmax(1)
-torch.jit.script(model).save(folder + "/net.pt")
-save_file({"rows": rows, "labels": labels}, folder + "/net.safetensors")
-wrong = torch.nn.Sequential(*[torch.nn.Linear(12, 32), torch.nn.ReLU(), torch.nn.Linear(32, 5)]).eval()
-wrong.load_state_dict(model.state_dict())
-with torch.no_grad():
-    wrong[0].weight[:, -1] = 0
-    for name, net, dtype in (("fp32", model, torch.float32), ("bf16", model, torch.bfloat16),
-                             ("wrong", wrong, torch.bfloat16)):
-        exported = torch.export.export(net.to(dtype), (rows.to(dtype),))
-        torch._inductor.aoti_compile_and_package(exported, package_path=folder + "/" + name + ".pt2")
-"""
-
-
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("packages")
-    subprocess.run([sys.executable, "-c", PACKAGES, str(folder)], check=True, capture_output=True)
+    subprocess.run([sys.executable, HERE / "torch_packages.py", folder], check=True, capture_output=True)
     (folder / "rules.json").write_text(json.dumps({"ampgate_rules": 1, **QUICK}))
     return folder
 
@@ -290,7 +204,7 @@ def pair(trial: str = "bf16.pt2", **members: Any) -> dict[str, Any]:  # noqa: AN
 
 
 WITH_MODULE = {
-    "module": "net.pt",
+    "reference_module": "net.pt",
     "data": {"labels": {"file": "net.safetensors", "tensor": "labels"}},
     "decisions": {"labels": "labels"},
 }
@@ -298,6 +212,20 @@ WITH_MODULE = {
 
 def named(folder: Path, *names: str) -> list[str | Path]:
     return [word for name in names for word in ("--load-library", folder / name)]
+
+
+def test_the_schema_knows_these_files() -> None:
+    schema = Draft202012Validator(json.loads((ROOT / "results" / "schema" / "case-file.schema.json").read_text()))
+    good = [
+        classifier(executor="unoptimised", mode="train", minimum_accuracy=0.5, meaning="scores", flops=3, reads="x"),
+        tall(maximum_rmse=1.0, target_output="prediction", precisions=["cast-bf16"]),
+        pair(maximum_relative_error=0.1),
+        pair(**WITH_MODULE),
+    ]
+    for case in good:
+        schema.validate(case)
+    for case in (pair(), tall(operator="aten::relu"), classifier(mode="both"), classifier(minimum_accuracy=2)):
+        assert not schema.is_valid(case), case
 
 
 @pytest.mark.deep

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cases/execute.h"
 #include "cases/fills.h"
 #include "precision/region.h"
@@ -76,9 +78,10 @@ TEST(ObservedRun, TheTimedRunDecides) {
   EXPECT_FALSE(has_finding(right, "the parts"));
   const Json wrong = judge(compiled(two_layers_wrong_in_16_bit, two_layers), "cast-bf16");
   EXPECT_EQ(wrong.at("verdict"), "inaccurate");
-  EXPECT_TRUE(has_finding(wrong, "what explains it is the parts, which gives another output"));
+  EXPECT_TRUE(has_finding(wrong, "what explains it is the parts, which gives another output ("));
   // What phase 2 will see.
-  EXPECT_EQ(names(wrong.at("evidence").at("operators")).back(), "aten::mul");
+  const auto timed = names(wrong.at("evidence").at("operators"));
+  EXPECT_NE(std::find(timed.begin(), timed.end(), "aten::mul"), timed.end());
   // Only what explains is wrong: nothing that is timed.
   const Json explained = judge(compiled(two_layers, two_layers_wrong_in_16_bit), "cast-bf16");
   EXPECT_EQ(explained.at("verdict"), "pass") << explained.at("reason");
