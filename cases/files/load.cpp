@@ -10,6 +10,7 @@
 #include "cases/files/library.h"
 #include "cases/files/module_case.h"
 #include "cases/files/operator_case.h"
+#include "cases/files/package.h"
 #include "cases/files/package_case.h"
 #include "results/error.h"
 #include "results/sha256.h"
@@ -105,6 +106,7 @@ Json load(const Json& files) {
       operators = load_library(path);
     }
   }
+  if (!packages.empty()) load_libtorch();
   for (const auto& entry : files.value("cases", Json::array()))
     found["cases"].push_back(load_case_file(entry, packages));
   return found;

@@ -1,6 +1,7 @@
 #include "cases/files/package.h"
 
 #include <c10/util/Exception.h>
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 
@@ -16,6 +17,14 @@ constexpr auto kAction =
     "make it with torch._inductor.aoti_compile_and_package(torch.export.export(model, inputs))";
 
 }  // namespace
+
+void load_libtorch() {
+  Dl_info info{};
+  const auto* known = reinterpret_cast<const void*>(&AOTIModelPackageLoader::load_metadata_from_package);
+  TORCH_CHECK(::dladdr(known, &info) != 0, "LibTorch is in no shared library");
+  const auto file = std::filesystem::path(info.dli_fname).parent_path() / "libtorch.so";
+  TORCH_CHECK(::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr, ::dlerror());
+}
 
 Package::Package(std::filesystem::path path) : path_(std::move(path)) {
   std::error_code error;

@@ -14,6 +14,10 @@ class AOTIModelPackageLoader;
 
 namespace ampgate::cases::files {
 
+// Compiled packages ask for libtorch.so, which this program need not load: an empty library that depends on
+// all of LibTorch, the part for GPUs included. Before anything looks at what is loaded. Throws c10::Error.
+void load_libtorch();
+
 class Package {
  public:
   // Reads what the package says of itself; no code of it is loaded. Throws results::FileError for what is no
