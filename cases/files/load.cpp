@@ -36,11 +36,12 @@ Json identified(const fs::path& path, const Json& known) {
 
 // A second subject would be read by nobody.
 void check_one_subject(const Document& document) {
-  const bool model = document.has("module") || document.has("package") || document.has("baseline_package");
-  for (const auto& [subject, other] :
-       {std::pair{"operator", "operators"}, std::pair{"operators", "operator"}}) {
-    if (document.has(subject) && (model || document.has(other)))
-      document.member(subject).fail("the file is about something else as well: write two files");
+  std::string first;
+  for (const char* subject : {"operator", "operators", "module", "package", "baseline_package"}) {
+    if (!document.has(subject)) continue;
+    if (!first.empty())
+      document.member(subject).fail("the file is about \"" + first + "\" already: write two files");
+    first = subject;
   }
 }
 

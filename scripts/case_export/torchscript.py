@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import warnings
 from typing import TYPE_CHECKING, Literal
 
@@ -90,6 +91,7 @@ def to_torchscript(
             module, example_kwarg_inputs=inputs, check_trace=False, strict=False))  # fmt: skip
     for other in other_values(inputs):
         check_trace(module, traced, other, names, [str(warning.message) for warning in said])
+    check_types(module, traced, inputs, names)
     return traced
 
 
@@ -138,4 +140,24 @@ def check_trace(
             "the trace computes something else than the module for other values of the same sizes: it keeps the branch "
             "that the values it saw have chosen" + (f" ({hints[0]})" if hints else ""),
             "export it scripted, or compute both branches and choose with torch.where",
+        )
+
+
+def check_types(module: nn.Module, traced: torch.jit.ScriptModule, inputs: Inputs, names: Sequence[str]) -> None:
+    """Other types, which cast-fp16 and cast-bf16 need. FP64 stands for them: every operator has it on the CPU."""
+    converted = {name: tensor.double() if tensor.is_floating_point() else tensor for name, tensor in inputs.items()}
+    try:
+        right = run(copy.deepcopy(module).double(), converted, names)
+    except Exception:  # the module itself has one type alone
+        return
+    try:
+        outputs = run(copy.deepcopy(traced).double(), converted, names)
+        same = all(outputs[name].dtype == right[name].dtype for name in right)
+    except Exception:
+        same = False
+    if not same:
+        raise ExportError(
+            "the trace keeps float32 for a tensor that the module makes in the type of its weights, as the first state "
+            "of an LSTM: it could not be converted to FP16 or BF16",
+            "export it scripted (a bare nn.LSTM or nn.GRU within a module of yours), or give that tensor as an input",
         )

