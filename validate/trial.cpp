@@ -17,6 +17,7 @@
 #include "validate/output_rules.h"
 #include "validate/repetition.h"
 #include "validate/strange.h"
+#include "validate/surroundings.h"
 #include "validate/text.h"
 #include "validate/trial_run.h"
 
@@ -283,6 +284,7 @@ TrialAnswer judged(CaseSetup& setup, const precision::Precision& precision, cons
   Json accuracy{{"kernel_error", judgement.kernel_error}};
   Json absent = Json::object();
   add_cost(setup, criterion, run.outputs, baseline, accuracy, absent, judgement);
+  judge_surroundings(session, definition, precision, run, criterion, accuracy, absent, judgement);
   judge_designed_inputs(setup, precision, accuracy, absent, judgement);
   add_to(accuracy, repetition);
   add_batch_invariance(setup, precision, run, criterion, accuracy, absent, judgement);
