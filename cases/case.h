@@ -127,9 +127,15 @@ struct Case {
   std::shared_ptr<const OperatorCall> call{};
   // What lacks a kernel for a device, in words; empty: nothing. Null: nothing ever.
   std::function<std::string(c10::DeviceType)> missing_kernel{};
+  // It calls operators that a library of the user's brought.
+  bool foreign = false;
+  // The run in FP64 where what it is judged by rests on such operators: nobody vouches for their kernels in
+  // FP64 either, so phase 1 tries them first. Null: nothing rests on them.
+  std::function<Outputs(State&)> unproven{};
   // Its outputs include gradients: a run differentiates, and autograd's operators run within it.
   bool differentiates = false;
-  // SHA-256 over the case file that it is from and every file that this one names; empty: of this build.
+  // SHA-256 over the case file that it is from, every file that this one names, and the libraries where it is
+  // `foreign`; empty: of this build.
   std::string file_sha256{};
   // Threads of its operators; empty: those of the run. Applied outside of everything that is timed.
   std::optional<int> threads{};

@@ -59,11 +59,32 @@ Json files_of(const Options& options) {
   return files;
 }
 
+// Which library does a worker not survive? Each is loaded after those before it, as in a run.
+void find_deadly_library(const WorkerSetup& setup, const Json& libraries) {
+  Json some{{"libraries", Json::array()}, {"cases", Json::array()}};
+  for (const auto& library : libraries) {
+    some["libraries"].push_back(library);
+    try {
+      ask_worker(setup, "cases", some.dump());
+    } catch (const results::EnvironmentError& error) {
+      throw FileError(library.at("path").get<std::string>(),
+                      std::string("ends the worker that loads it, or keeps it from answering: ") + error.what(),
+                      "look at what it does when it is loaded: constructors of global objects, TORCH_LIBRARY");
+    }
+  }
+}
+
 Json ask(const WorkerFolder& folder, const Json& files) {
   WorkerSetup setup;
   setup.folder = &folder;
   setup.environment = child_environment(1);
-  Json answer = ask_worker(setup, "cases", files.dump());
+  Json answer;
+  try {
+    answer = ask_worker(setup, "cases", files.dump());
+  } catch (const results::EnvironmentError&) {
+    find_deadly_library(setup, files.at("libraries"));
+    throw;
+  }
   if (answer.contains("error")) {
     const Json& error = answer.at("error");
     throw UsageError(error.at("message").get<std::string>(), error.at("action").get<std::string>());

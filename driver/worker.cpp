@@ -208,6 +208,8 @@ Json ask_worker(const WorkerSetup& setup, const std::string& word, const std::st
   } catch (const results::Error& error) {
     throw EnvironmentError(error.what(), "build the workers again");
   }
+  if (exit.signal == 0 && exit.code == static_cast<int>(results::ExitCode::kUsage))
+    throw results::UsageError(process.last_error(), "correct what is given, or leave it out");
   throw EnvironmentError(program.string() + " " + word + ": " + words(exit, process), "try it by hand");
 }
 

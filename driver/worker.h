@@ -39,7 +39,7 @@ using EventSink = std::function<void(const std::string& name, const results::Jso
 Ending run_worker(const WorkerSetup& setup, const results::Json& plan, const EventSink& sink);
 
 // What `ampgate-validate WORD` prints, given `input`. Throws results::EnvironmentError when it is not one
-// JSON document.
+// JSON document, and the worker's own words as results::UsageError when it exits with kUsage.
 results::Json ask_worker(const WorkerSetup& setup, const std::string& word, const std::string& input = {});
 
 }  // namespace ampgate::driver

@@ -62,6 +62,8 @@ Json CaseRun::judge(const precision::Precision& precision) {
 const TrialAnswer& CaseRun::baseline() {
   if (!baseline_) {
     baseline_ = guarded([&] {
+      if (std::string reason = unsupported(precision::baseline()); !reason.empty())
+        return without_numbers(Verdict::kUnsupported, std::move(reason));
       setup_.emplace(session_, definition_, shape_);
       TrialAnswer answer = judge_trial(*setup_, precision::baseline(), nullptr);
       if (!session_.lowered_fp32.empty() && multiplies(answer.body.value("operators", Json::array()))) {

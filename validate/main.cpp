@@ -1,7 +1,7 @@
 // The worker of phase 1. It reads a plan on standard input, or prints what the driver plans from.
 #include <ATen/core/grad_mode.h>
+#include <unistd.h>
 
-#include <cstdio>
 #include <exception>
 #include <iostream>
 #include <iterator>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "results/durable_file.h"
 #include "results/error.h"
 #include "results/protocol.h"
 #include "validate/manifest.h"
@@ -56,8 +57,19 @@ void print_scaler_traces(std::span<const std::string> files) {
   }
 }
 
+// What libraries print while they are loaded, or at the end, must not stand in the answer: from now on it
+// goes to standard error. Gives the descriptor that was standard output. Throws EnvironmentError.
+int keep_standard_output() {
+  const int kept = ::dup(STDOUT_FILENO);
+  if (kept < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    throw ampgate::results::EnvironmentError("standard output is not open", "let it go to a file or a pipe");
+  }
+  return kept;
+}
+
 // What is wrong with a file is an answer too: it is for the user, not about this program.
 void print_file_manifest() {
+  const int output = keep_standard_output();
   ampgate::results::Json answer;
   try {
     answer = ampgate::validate::file_manifest(read_standard_input());
@@ -65,7 +77,7 @@ void print_file_manifest() {
     if (error.code() != ExitCode::kUsage) throw;
     answer = {{"error", {{"message", error.what()}, {"action", error.action()}}}};
   }
-  std::cout << ampgate::results::to_text(answer) << '\n';
+  ampgate::results::write_all(output, ampgate::results::to_text(answer) + '\n', "standard output");
 }
 
 int run(const std::vector<std::string>& arguments) {

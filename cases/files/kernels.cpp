@@ -11,6 +11,15 @@ using c10::DispatchKey;
 
 std::string device_word(c10::DeviceType device) { return c10::DeviceTypeName(device, /*lower_case=*/true); }
 
+// Its own, or one that computes by other operators on whatever device they are. Not a fallback for whatever
+// lacks one, which may compute elsewhere.
+bool has_kernel(const c10::OperatorHandle& op, DispatchKey backend) {
+  return op.hasKernelForDispatchKey(backend) ||
+         op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutograd) ||
+         op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutogradNonFunctional) ||
+         op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
+}
+
 // LibTorch has a fallback for operators without a derivative, which gives none: it does not count.
 bool differentiable(const c10::OperatorHandle& op, DispatchKey backend) {
   const DispatchKey autograd =
@@ -26,7 +35,7 @@ std::string missing_kernel(const Program& program, c10::DeviceType device) {
   for (const Step& step : program.steps) {
     const auto& op = step.call.op();
     const std::string name = op.schema().name();
-    if (!op.hasComputedKernelForDispatchKey(key))
+    if (!has_kernel(op, key))
       return name + " has no kernel for device type " + device_word(device);
     if (program.backward() && !differentiable(op, key)) return name + " has no derivative here";
   }

@@ -65,27 +65,54 @@ void add(const Document& document, Case definition) {
 // A compiled model, which a case file names as well: it is loaded when it first runs.
 bool is_package(const fs::path& path) { return path.extension() == ".pt2"; }
 
-Json load_case_file(const Json& entry, const std::set<fs::path>& code) {
+// The other files that `entry` needs, which must be what it says of them, where it says something.
+Json identified_uses(const std::set<fs::path>& used, const Json& entry) {
+  Json known = Json::object();
+  for (const auto& use : entry.value("uses", Json::array())) known[use.at("path").get<std::string>()] = use;
+  Json uses = Json::array();
+  for (const auto& file : used) uses.push_back(identified(file, known.value(file.string(), Json::object())));
+  return uses;
+}
+
+// Of the file and all that it uses, one after the other.
+std::string digests_of(const Json& file) {
+  std::string digests = file.at("sha256").get<std::string>();
+  for (const auto& use : file.at("uses")) digests += use.at("sha256").get<std::string>();
+  return digests;
+}
+
+Json load_library_file(const Json& entry) {
+  const fs::path path = entry.at("path").get<std::string>();
+  Json found = identified(path, entry);
+  const LoadedLibrary library = load_library(path);
+  found["operators"] = library.operators;
+  found["uses"] = identified_uses({library.companions.begin(), library.companions.end()}, entry);
+  return found;
+}
+
+// What was loaded, or may be.
+struct Code {
+  std::string digests;  // of libraries of operators
+  std::set<fs::path> packages;
+};
+
+Json load_case_file(const Json& entry, const Code& code) {
   const fs::path path = entry.at("path").get<std::string>();
   Json found = identified(path, entry);
   const Json json = results::read_json_file(path.string());
   std::vector<fs::path> used;
-  const Document document(json, path, used, code);
+  const Document document(json, path, used, code.packages);
   check_one_subject(document);
   auto cases = read_cases(document);
   document.refuse_unknown();
-  Json known = Json::object();
-  for (const auto& use : entry.value("uses", Json::array())) known[use.at("path").get<std::string>()] = use;
-  found["uses"] = Json::array();
-  for (const auto& file : std::set<fs::path>(used.begin(), used.end())) {
-    found["uses"].push_back(identified(file, known.value(file.string(), Json::object())));
-  }
-  std::string digests = found.at("sha256").get<std::string>();
-  for (const auto& use : found.at("uses")) digests += use.at("sha256").get<std::string>();
+  found["uses"] = identified_uses({used.begin(), used.end()}, entry);
+  const std::string digests = digests_of(found);
+  const bool module = document.has("module");  // nobody knows which operators it calls
   found["names"] = Json::array();
   for (auto& definition : cases) {
     found["names"].push_back(definition.name);
-    definition.file_sha256 = results::sha256_hex(digests);
+    definition.file_sha256 =
+        results::sha256_hex(definition.foreign || module ? digests + code.digests : digests);
     add(document, std::move(definition));
   }
   return found;
@@ -95,21 +122,21 @@ Json load_case_file(const Json& entry, const std::set<fs::path>& code) {
 
 Json load(const Json& files) {
   Json found{{"libraries", Json::array()}, {"cases", Json::array()}};
-  std::set<fs::path> packages;
+  Code code;
   for (const auto& entry : files.value("libraries", Json::array())) {
     const fs::path path = entry.at("path").get<std::string>();
-    found["libraries"].push_back(identified(path, entry));
-    Json& operators = found["libraries"].back()["operators"];
-    operators = Json::array();
     if (is_package(path)) {
-      packages.insert(fs::weakly_canonical(path));
+      found["libraries"].push_back(identified(path, entry));
+      found["libraries"].back().update({{"operators", Json::array()}, {"uses", Json::array()}});
+      code.packages.insert(fs::weakly_canonical(path));
     } else {
-      operators = load_library(path);
+      found["libraries"].push_back(load_library_file(entry));
+      code.digests += digests_of(found["libraries"].back());
     }
   }
   if (!packages.empty()) load_libtorch();
   for (const auto& entry : files.value("cases", Json::array()))
-    found["cases"].push_back(load_case_file(entry, packages));
+    found["cases"].push_back(load_case_file(entry, code));
   return found;
 }
 

@@ -6,10 +6,11 @@
 namespace ampgate::cases::files {
 
 // Loads {"libraries": [{"path"}], "cases": [{"path"}]}, in that order, and adds the cases to the registry.
-// Where there is a "sha256" beside a path, the file must have it, and so must those that a case file "uses".
-// Gives the same back with what was found: digests, each library's "operators", each case file's "names" and
-// "uses". Nothing is executed but the libraries; a package (.pt2) among them is only permitted to run later.
-// Throws results::FileError and results::EnvironmentError.
+// Where there is a "sha256" beside a path, the file must have it, and so must those that it "uses".
+// Gives the same back with what was found: digests, what each "uses" (data files; libraries that a library
+// brought along), each library's "operators" and each case file's "names". Nothing is executed but the
+// libraries; a package (.pt2) among them is only permitted to run later. Throws results::FileError and
+// results::EnvironmentError.
 results::Json load(const results::Json& files);
 
 }  // namespace ampgate::cases::files

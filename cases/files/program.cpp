@@ -3,6 +3,9 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
+
+#include "cases/files/library.h"
 #include "cases/schemas.h"
 #include "precision/region.h"
 
@@ -67,6 +70,11 @@ OperatorCall attention_by_definition(const std::vector<ArgumentSource>& argument
 }
 
 }  // namespace
+
+bool Program::is_foreign() const {
+  return std::any_of(steps.begin(), steps.end(),
+                     [](const Step& step) { return files::is_foreign(step.call.op()); });
+}
 
 Outputs Program::forward(const State& state) const {
   Results values(results);

@@ -26,6 +26,8 @@ struct Program {
   std::size_t first_cotangent = 0;
 
   bool backward() const { return !differentiated.empty(); }
+  // Does it call operators that a library of the user's brought?
+  bool is_foreign() const;
 
   // Tensors of lists stand for themselves. Throws what operators throw.
   Outputs forward(const State& state) const;
