@@ -1,5 +1,8 @@
 #include "validate/accumulation.h"
 
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/index_add.h>
 #include <ATen/ops/matmul.h>
@@ -9,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 #include <vector>
 
@@ -136,6 +140,34 @@ std::optional<at::Tensor> of_scattered_sum(const c10::OperatorHandle& op, const 
   return of_terms(result, count, on(source.square()), precision::format_of(type).unit_roundoff());
 }
 
+// What is multiplied and added up inside does not show: how its inputs' roundings move the result stands in
+// its place.
+at::Tensor of_unknown(const c10::OperatorHandle& op, const torch::jit::Stack& arguments,
+                      const at::Tensor& result, std::size_t number) {
+  constexpr int kDraws = 4;
+  const double spread = std::sqrt(3.0) * kUnitRoundoff;  // uniform with a standard deviation of u32
+  const at::NoGradGuard no_grad;
+  auto generator = at::make_generator<at::CPUGeneratorImpl>(1);
+  at::Tensor squares = at::zeros_like(result);
+  std::int64_t read = 0;
+  for (int draw = 0; draw < kDraws; ++draw) {
+    torch::jit::Stack moved = arguments;
+    for (auto& argument : moved) {
+      if (!argument.isTensor() || !argument.toTensor().defined()) continue;
+      const at::Tensor tensor = argument.toTensor().detach();
+      if (!tensor.is_floating_point()) continue;
+      if (draw == 0) read += tensor.numel();
+      argument = tensor * at::empty_like(tensor).uniform_(1.0 - spread, 1.0 + spread, generator);
+    }
+    op.callBoxed(moved);
+    squares.add_((moved[number].toTensor() - result.detach()).square_());
+  }
+  squares.div_(kDraws);
+  const double k = static_cast<double>(read) / static_cast<double>(std::max<std::int64_t>(1, result.numel()));
+  const at::Tensor rounded = result.detach() * kUnitRoundoff;
+  return rounded.square_().mul_(k / 3.0).add_(squares, k / 6.0 + 1.0).sqrt_().mul_(kMeasured);
+}
+
 }  // namespace
 
 bool adds_up(const c10::OperatorHandle& op) {
@@ -147,8 +179,9 @@ bool adds_up(const c10::OperatorHandle& op) {
 
 std::optional<at::Tensor> accumulation_deviation(const c10::OperatorHandle& op,
                                                  const torch::jit::Stack& arguments, const at::Tensor& result,
-                                                 c10::ScalarType type) {
+                                                 std::size_t number, c10::ScalarType type) {
   const std::string& name = op.schema().name();
+  if (!name.starts_with("aten::")) return of_unknown(op, arguments, result, number);
   const bool weighted = contains(kWeighted, name);
   if (weighted || contains(kProducts, name)) return of_product(op, arguments, result, weighted);
   if (contains(kAddedProducts, name)) return of_added_product(arguments, result);

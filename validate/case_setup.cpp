@@ -15,6 +15,7 @@
 #include "validate/evidence.h"
 #include "validate/finite.h"
 #include "validate/oracle.h"
+#include "validate/oracle_proof.h"
 #include "validate/text.h"
 
 namespace ampgate::validate {
@@ -64,6 +65,7 @@ bool takes_any_value(const cases::Case& definition) {
 
 cases::State checked(const cases::Case& definition, cases::State state, const cases::Facts& facts) {
   check_axes(facts, state);
+  check_reach_in_fp64(definition, state);
   if (takes_any_value(definition)) return state;
   for (const auto& entry : state.tensors) {
     const FiniteScan scan = scan_finite(entry.tensor);
@@ -144,6 +146,7 @@ CaseSetup::CaseSetup(const Session& session_, const cases::Case& definition_, ca
       like(outputs_like(oracle, sizes)),
       quality(session, definition, facts, original, oracle) {
   check_oracle(definition, oracle, facts);
+  if (!oracle.empty()) check_fp64(definition, original, oracle);
   if (!oracle.empty()) check_independence(definition, facts, original, oracle);
   if (const std::string problem = why_unfit(facts, original, oracle); !problem.empty())
     throw CaseFault(problem);

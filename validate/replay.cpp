@@ -110,7 +110,7 @@ class Replayer : public Interceptor {
     for (std::size_t i = 0; i < std::min(recorded.rounded.size(), schema.returns().size()); ++i) {
       if (!recorded.rounded[i] || !is_floating(stack[results + i])) continue;
       if (const auto deviation =
-              accumulation_deviation(op, given, stack[results + i].toTensor(), *recorded.rounded[i])) {
+              accumulation_deviation(op, given, stack[results + i].toTensor(), i, *recorded.rounded[i])) {
         const at::Tensor result = stack[results + i].toTensor();
         const at::Tensor moved =
             at::normal(result.detach(), at::nan_to_num(*deviation * amplified_, 0.0, 0.0, 0.0), generator_);

@@ -14,7 +14,13 @@ namespace ampgate::cases::files {
 
 class Names {
  public:
-  explicit Names(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
+  struct Tensor {
+    std::string name;
+    TensorSpec spec;
+  };
+
+  explicit Names(Surroundings surroundings, std::vector<Tensor> tensors = {})
+      : surroundings_(std::move(surroundings)), tensors_(std::move(tensors)) {}
 
   // Adds a tensor of the case. Its name is the spec's, else `otherwise`, with a number where that is taken.
   // Throws through `node` when its own name is taken.
@@ -29,10 +35,6 @@ class Names {
   ArgumentSource find(const Node& node, const std::string& name, std::optional<std::size_t> item,
                       bool list) const;
 
-  struct Tensor {
-    std::string name;
-    TensorSpec spec;
-  };
   const std::vector<Tensor>& tensors() const { return tensors_; }
 
  private:

@@ -95,9 +95,32 @@ std::vector<Names::Tensor> laid_out(std::vector<Names::Tensor> tensors, Layout l
   return tensors;
 }
 
+// The program in FP64 by which the case is judged: the file's reference, else its own operators.
+void add_oracle(const Document& document, const ReadProgram& built, Case& definition) {
+  const auto run_of = [](const Program& program) {
+    return [exact = std::make_shared<const Program>(program.in_fp64())](State& state) {
+      return exact->run(state);
+    };
+  };
+  const auto reference = document.optional("reference");
+  definition.foreign = built.program.is_foreign();
+  // A model's errors are predicted by its own operators in FP64.
+  if (definition.foreign && (!reference || definition.model)) definition.unproven = run_of(built.program);
+  if (!reference) {
+    definition.reference_run = run_of(built.program);
+    return;
+  }
+  if (document.has("expected")) reference->fail("and \"expected\" exclude each other: give one of them");
+  Program program = read_reference(*reference, document, built);
+  if (program.is_foreign())
+    reference->fail("calls an operator of a library: what it is judged by must not need its help");
+  program.differentiated = built.program.differentiated;
+  program.first_cotangent = built.program.first_cotangent;
+  definition.reference_run = run_of(program);
+}
+
 Case case_of(const Document& document, const ReadProgram& made, const Said& said) {
   const auto built = std::make_shared<const ReadProgram>(made);
-  const auto exact = std::make_shared<const Program>(built->program.in_fp64());
   Case definition = document.common();
   definition.shape_prefix = built->tensors.empty() ? "fixed" : shape_name(built->tensors.front().spec.sizes);
   definition.outputs = built->outputs;
@@ -114,10 +137,10 @@ Case case_of(const Document& document, const ReadProgram& made, const Said& said
     return state;
   };
   definition.run = [built](State& state) { return built->program.run(state); };
-  definition.reference_run = [exact](State& state) { return exact->run(state); };
   definition.missing_kernel = [built](c10::DeviceType device) {
     return missing_kernel(built->program, device);
   };
+  add_oracle(document, *built, definition);
   definition.facts = [facts = facts_of(definition, said)](const Shape&) { return facts; };
   if (const auto expected = document.optional("expected")) {
     if (definition.differentiates)

@@ -15,7 +15,7 @@ namespace {
 using results::Json;
 
 struct Reading {
-  explicit Reading(const Document& document) : names(document.surroundings()) {}
+  explicit Reading(Names known) : names(std::move(known)) {}
   Names names;
   Program program;
   std::vector<std::string> outputs;
@@ -159,8 +159,7 @@ void name_results(const Node& node, results::ObjectReader& object, Step& step, R
   }
 }
 
-void read_sequence(const Document& document, Reading& reading) {
-  const Node operators = document.member("operators");
+void read_sequence(const Node& operators, const Node& outputs, Reading& reading) {
   if (operators.size() == 0) operators.fail("lists no operator");
   for (const Node& node : operators.items()) {
     auto object = node.object();
@@ -172,7 +171,6 @@ void read_sequence(const Document& document, Reading& reading) {
     name_results(node, object, reading.program.steps.back(), reading);
     object.refuse_unknown();
   }
-  const Node outputs = document.member("outputs");
   for (const Node& item : outputs.items()) {
     if (item.value().is_string()) {
       reading.outputs.push_back(item.string());
@@ -209,10 +207,30 @@ void read_named_tensors(const Document& document, Reading& reading) {
 }  // namespace
 
 ReadProgram read_program(const Document& document) {
-  Reading reading(document);
+  Reading reading(Names(document.surroundings()));
   read_named_tensors(document, reading);
-  document.has("operators") ? read_sequence(document, reading) : read_single(document, reading);
+  if (document.has("operators")) {
+    read_sequence(document.member("operators"), document.member("outputs"), reading);
+  } else {
+    read_single(document, reading);
+  }
   return {reading.names.tensors(), std::move(reading.program), std::move(reading.outputs)};
+}
+
+Program read_reference(const Node& node, const Document& document, const ReadProgram& judged) {
+  Reading reading(Names(document.surroundings(), judged.tensors));
+  auto object = node.object();
+  read_sequence(node.member(object, "operators"), node.member(object, "outputs"), reading);
+  object.refuse_unknown();
+  if (reading.names.tensors().size() != judged.tensors.size()) {
+    node.fail(R"(works on the case's own tensors: refer to them by name, as {"ref": ")" +
+              (judged.tensors.empty() ? "x" : judged.tensors.front().name) + R"("})");
+  }
+  if (reading.outputs.size() != judged.outputs.size()) {
+    node.fail("has " + std::to_string(reading.outputs.size()) + " outputs, the case has " +
+              std::to_string(judged.outputs.size()));
+  }
+  return std::move(reading.program);
 }
 
 }  // namespace ampgate::cases::files

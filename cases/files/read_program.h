@@ -20,4 +20,8 @@ struct ReadProgram {
 // cannot be judged: random ones, and those that write to the case's own tensors or return no tensors.
 ReadProgram read_program(const Document& document);
 
+// The program that `node` ({"operators", "outputs"}) gives for the oracle of `judged`: the same outputs from the
+// same tensors, by other operators. Throws as above.
+Program read_reference(const Node& node, const Document& document, const ReadProgram& judged);
+
 }  // namespace ampgate::cases::files

@@ -163,6 +163,18 @@ TEST(CaseFiles, TheOracleIsFp64WhateverTypeTheFileAsksFor) {
 }
 
 // d(g . (x W^T + b)): x gets g W, W gets g^T x, b the columns' sums of g.
+TEST(CaseFiles, AReferenceIsTheOracle) {
+  const auto cases = read(R"("operator": "aten::relu", "arguments": [{"tensor": {"values": [-2, 3]}}],
+    "reference": {"operators": [{"operator": "aten::neg", "arguments": [{"ref": "self"}], "result": "y"}],
+                  "outputs": ["y"]})");
+  const at::NoGradGuard no_grad;
+  State state = converted(set_up(cases.front()), at::kDouble);
+  EXPECT_TRUE(at::equal(cases.front().reference_run(state)[0], at::tensor({2.0, -3.0}, at::kDouble)));
+  EXPECT_TRUE(at::equal(cases.front().run(state)[0], at::tensor({0.0, 3.0}, at::kDouble)));
+  EXPECT_FALSE(cases.front().foreign);
+  EXPECT_FALSE(cases.front().unproven);
+}
+
 TEST(CaseFiles, GradientsOfALinearLayer) {
   const auto definition = read(R"("operator": "aten::linear", "arguments": [
       {"tensor": {"shape": [4, 3], "fill": "normal"}}, {"tensor": {"shape": [2, 3], "fill": "normal"}},

@@ -15,6 +15,7 @@ SCHEMA = Draft202012Validator(json.loads((ROOT / "results" / "schema" / "case-fi
 
 X = {"tensor": {"shape": [3, 4], "fill": "normal"}}
 RELU = {"ampgate_case": 1, "name": "mine", "operator": "aten::relu", "arguments": [X]}
+CLAMP = {"operator": "aten::clamp_min", "arguments": [{"ref": "self"}, 0], "result": "y"}
 CHAIN = {
     "ampgate_case": 1,
     "name": "chain",
@@ -51,6 +52,7 @@ GOOD = [
     RELU | {"description": "words", "precisions": ["cast-bf16", "islands-fp16"], "flops": 12, "threads": [1, 2]},
     RELU | {"layouts": ["contiguous", "strided"], "outputs": ["y"], "reads": "nothing"},
     RELU | {"reduction_length": 3, "backward": False},
+    RELU | {"reference": {"operators": [CLAMP], "outputs": ["y"]}},
     CHAIN | {"backward": True},
     tensor(shape=["2", 2], fill={"normal": {"scale": "0x1p-3", "mean": -1}}, name="x", layout="transposed"),
     tensor(shape=[], fill={"uniform": {"low": -1, "high": 1}}, type="bfloat16"),
@@ -91,6 +93,9 @@ BAD = {
     "backward in words": RELU | {"backward": "yes"},
     "negative work": RELU | {"flops": -1},
     "a length of nothing": RELU | {"reduction_length": 0},
+    "a reference without outputs": RELU | {"reference": {"operators": [CLAMP]}},
+    "a reference of nothing": RELU | {"reference": {"operators": [], "outputs": ["y"]}},
+    "a reference that says more": RELU | {"reference": {"operators": [CLAMP], "outputs": ["y"], "backward": True}},
     "an operator without namespace": RELU | {"operator": "relu"},
     "arguments by name": RELU | {"arguments": {"self": X}},
     "an object that is no tensor": RELU | {"arguments": [{"shape": [3], "fill": "normal"}]},
