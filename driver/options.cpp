@@ -139,8 +139,8 @@ void refuse_suite_with_shapes(const CLI::App& command, Options& options) {
 void choose_files(const CLI::App& command, Options& options) {
   if (options.case_files.empty()) return;
   const auto* suite = command.get_option_no_throw("--suite");
-  if (suite == nullptr) return;
-  if (suite->count() > 0) {
+  if (suite == nullptr && options.command != Command::kSelfTest) return;
+  if (suite != nullptr && suite->count() > 0) {
     throw results::UsageError("--suite and --case-file exclude each other: a suite has cases of its own",
                               "leave one of them out");
   }
@@ -330,6 +330,7 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   selftest.add_option("--device", options.device,
                       "cpu, cuda:N or rocm:N; default: first accelerator, else cpu");
   add_case(selftest, options);
+  add_files(selftest, options);
   add_seed(selftest, options);
   selftest.add_flag("--deep", options.deep, "Every fault in every precision, and 200 seeds without a fault");
   selftest.add_flag("--quiet", options.quiet, "Print only the answer");

@@ -1,9 +1,11 @@
-// `ampgate selftest`: puts known faults into every operator and asks the detector for its verdict.
+// `ampgate selftest`: puts known faults into every operator, of the build or of the user's case files, and
+// asks the detector for its verdict.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
+#include "driver/case_files.h"
 #include "driver/child_environment.h"
 #include "driver/commands.h"
 #include "driver/context.h"
@@ -42,18 +44,20 @@ Json make_plan(const Options& options, const WorkerFolder& folder, const std::st
   const results::Rules rules;
   Json entries = Json::array();
   for (const auto& trial : trials) entries.push_back(planned(trial));
-  return {{"ampgate_plan", 1},
-          {"phase", "selftest"},
-          {"run_id", "selftest"},
-          {"build_id", folder.manifest.build_id},
-          {"device", device},
-          {"seed", options.seed.value_or(1)},
-          {"process", 0},
-          {"rules", results::to_json(rules)},
-          {"rules_sha256", results::rules_digest(rules)},
-          {"settings", process_settings(options)},
-          {"selftest", {{"deep", options.deep}, {"clean_seeds", options.deep ? kDeepSeeds : kShortSeeds}}},
-          {"trials", std::move(entries)}};
+  Json plan{{"ampgate_plan", 1},
+            {"phase", "selftest"},
+            {"run_id", "selftest"},
+            {"build_id", folder.manifest.build_id},
+            {"device", device},
+            {"seed", options.seed.value_or(1)},
+            {"process", 0},
+            {"rules", results::to_json(rules)},
+            {"rules_sha256", results::rules_digest(rules)},
+            {"settings", process_settings(options)},
+            {"selftest", {{"deep", options.deep}, {"clean_seeds", options.deep ? kDeepSeeds : kShortSeeds}}},
+            {"trials", std::move(entries)}};
+  if (!folder.files.is_null()) plan["files"] = folder.files;
+  return plan;
 }
 
 void print(const Options& options, const Json& record) {
@@ -68,9 +72,9 @@ void print(const Options& options, const Json& record) {
 }  // namespace
 
 results::ExitCode selftest(const Options& options) {
-  const WorkerFolder folder = find_worker(options.worker);
+  const WorkerFolder folder = find_worker_and_cases(options);
   Options smoke = options;
-  smoke.suite = "smoke";
+  if (options.case_files.empty()) smoke.suite = "smoke";
   const auto trials = first_shapes(
       select_trials(folder.manifest, select_shapes(folder.manifest, smoke), smoke, /*tf32=*/false));
   const std::string device = choose_devices(options.device, folder).front().name;
@@ -85,6 +89,7 @@ results::ExitCode selftest(const Options& options) {
               {"device", device},       {"deep", options.deep},
               {"seed", plan["seed"]},   {"environment", Json::object()},
               {"trials", Json::array()}};
+  if (!folder.files.is_null()) record["files"] = folder.files;
   Ending ending;
   {
     Progress progress(options.quiet);

@@ -177,8 +177,12 @@ std::string selftest_answer(const Json& record) {
   }
   if (record.at("ended") != "")
     text += "The worker did not finish: " + record.at("ended").get<std::string>() + "\n";
-  return text +
-         (summary.at("good").get<bool>() ? "The detector works.\n" : "The detector FAILS its self-test.\n");
+  const bool good = summary.at("good").get<bool>();
+  if (record.contains("files")) {
+    return text + (good ? "Your cases catch what they should catch.\n"
+                        : "Your cases LET FAULTS PASS, or refuse what is right.\n");
+  }
+  return text + (good ? "The detector works.\n" : "The detector FAILS its self-test.\n");
 }
 
 }  // namespace ampgate::driver

@@ -14,6 +14,12 @@ bool is_floating(const c10::IValue& value) {
   return value.isTensor() && value.toTensor().defined() && value.toTensor().is_floating_point();
 }
 
+// An operator of another namespace is not the one of LibTorch that the table may know by the same word.
+std::string name_in_table(const std::string& name) {
+  constexpr std::string_view kLibTorch = "aten::";
+  return name.starts_with(kLibTorch) ? name.substr(kLibTorch.size()) : name;
+}
+
 at::Tensor call_boxed(const c10::OperatorHandle& op, const Arguments& arguments) {
   torch::jit::Stack stack(arguments.begin(), arguments.end());
   op.callBoxed(stack);
@@ -24,7 +30,7 @@ at::Tensor call_boxed(const c10::OperatorHandle& op, const Arguments& arguments)
 
 Call::Call(const c10::OperatorHandle& op, Arguments arguments, std::int64_t run, std::uint64_t seed)
     : op_(op),
-      name_(op.schema().name().substr(op.schema().name().rfind(':') + 1)),
+      name_(name_in_table(op.schema().name())),
       arguments_(std::move(arguments)),
       run_(run),
       seed_(seed) {}

@@ -22,7 +22,7 @@ class Call {
   // `run`: which run of the case this is in its trial, from 0. The operator's handle outlives the object.
   Call(const c10::OperatorHandle& op, Arguments arguments, std::int64_t run, std::uint64_t seed);
 
-  const std::string& name() const { return name_; }  // without namespace: "linear"
+  const std::string& name() const { return name_; }  // "linear"; with namespace where that is not aten
   const Arguments& arguments() const { return arguments_; }
   std::int64_t run() const { return run_; }
   std::uint64_t seed() const { return seed_; }

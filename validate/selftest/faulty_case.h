@@ -16,7 +16,7 @@ namespace ampgate::validate::selftest {
 
 // One operator call into which a fault of a whole result can be put.
 struct Target {
-  std::string name;  // without namespace
+  std::string name;  // as Call::name
   c10::ScalarType type;
 };
 
