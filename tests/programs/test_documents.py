@@ -1,8 +1,8 @@
 """The commands in the README and the user's guide do what the text says.
 
 A block of commands starts with ```console; lines that begin with `$ ` are commands and run one after the other, in a
-folder where `scripts`, `results/schema` and `examples` are ours. A block that starts with ```python is a program that
-runs there, too. A comment before the block says more:
+folder where `scripts`, `results/schema`, `examples` and `.venv` are ours. A block that starts with ```python is a
+program that runs there, too. A comment before the block says more:
 `<!-- file NAME -->` a block of JSON is not run: it is written to that file, for the commands that follow;
 `<!-- exit 1 -->` the last command exits with 1, `<!-- deep -->` only under `scripts/test --deep`,
 `<!-- shown: REASON -->` not run, and why.
@@ -56,7 +56,7 @@ def blocks(document: Path) -> list[Block]:
 
 
 def run_document(document: Path, folder: Path, deep: bool) -> int:
-    for ours in ("scripts", "results/schema", "examples"):
+    for ours in ("scripts", "results/schema", "examples", ".venv"):
         (folder / ours).parent.mkdir(exist_ok=True)
         (folder / ours).symlink_to(ROOT / ours)
     count = 0
