@@ -212,6 +212,23 @@ TEST_F(ModuleCase, TiedWeightsAreOneTensor) {
   EXPECT_TRUE(at::equal(run_in(definition, state, "fp32")[0], at::linear(once, state[1])));
 }
 
+// As recurrent layers keep theirs.
+TEST_F(ModuleCase, TensorsInListsAreWeights) {
+  Module module("Listed");
+  const at::Tensor weight = at::rand({4, 8});
+  module.register_parameter("weight", weight, false);
+  c10::List<at::Tensor> list;
+  list.push_back(weight);
+  list.push_back(at::rand({4}));
+  module.register_attribute("all", c10::ListType::ofTensors(), list);
+  module.define("def forward(self, x):\n  return torch.linear(x, self.all[0]) + self.all[1]\n");
+  const Case& definition = load("listed", module);
+  const State state = state_of(definition);
+  EXPECT_EQ(run_in(definition, state, "cast-bf16")[0].scalar_type(), at::kBFloat16);
+  State exact = converted(state, at::kDouble);
+  EXPECT_EQ(definition.reference_run(exact)[0].scalar_type(), at::kDouble);
+}
+
 TEST_F(ModuleCase, TrainingModeWritesNothingOfTheState) {
   Module module("Norm");
   module.register_buffer("mean", at::zeros({8}));
