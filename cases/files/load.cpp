@@ -107,12 +107,13 @@ Json load_case_file(const Json& entry, const Code& code) {
   document.refuse_unknown();
   found["uses"] = identified_uses({used.begin(), used.end()}, entry);
   const std::string digests = digests_of(found);
-  const bool module = document.has("module");  // nobody knows which operators it calls
+  // Nobody knows which operators these call.
+  const bool model = document.has("module") || document.has("package") || document.has("baseline_package");
   found["names"] = Json::array();
   for (auto& definition : cases) {
     found["names"].push_back(definition.name);
     definition.file_sha256 =
-        results::sha256_hex(definition.foreign || module ? digests + code.digests : digests);
+        results::sha256_hex(definition.foreign || model ? digests + code.digests : digests);
     add(document, std::move(definition));
   }
   return found;
@@ -134,7 +135,7 @@ Json load(const Json& files) {
       code.digests += digests_of(found["libraries"].back());
     }
   }
-  if (!packages.empty()) load_libtorch();
+  if (!code.packages.empty()) load_libtorch();
   for (const auto& entry : files.value("cases", Json::array()))
     found["cases"].push_back(load_case_file(entry, code));
   return found;
