@@ -332,7 +332,7 @@ def main() -> None:
         print(json.dumps([usable, {"name": "cuda", "usable": False, "problem": "no CUDA module in this build"}]))
         return
     if sys.argv[1:] == ["facts"]:
-        print(json.dumps(facts(json.load(sys.stdin))))
+        print(json.dumps(facts(json.load(sys.stdin)["shapes"])))
         return
     print("chatter on standard output")
     plan = json.load(sys.stdin)
