@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "driver/names.h"
+#include "driver/quoting.h"
 #include "driver/worker.h"
 #include "results/error.h"
 
@@ -16,8 +16,6 @@ namespace fs = std::filesystem;
 using results::FileError;
 using results::Json;
 using results::UsageError;
-
-std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
 
 void need_file(const std::string& path, const char* option) {
   std::error_code error;
@@ -67,9 +65,10 @@ void find_deadly_library(const WorkerSetup& setup, const Json& libraries) {
     try {
       ask_worker(setup, "cases", some.dump());
     } catch (const results::EnvironmentError& error) {
-      throw FileError(library.at("path").get<std::string>(),
-                      std::string("ends the worker that loads it, or keeps it from answering: ") + error.what(),
-                      "look at what it does when it is loaded: constructors of global objects, TORCH_LIBRARY");
+      throw FileError(
+          library.at("path").get<std::string>(),
+          std::string("ends the worker that loads it, or keeps it from answering: ") + error.what(),
+          "look at what it does when it is loaded: constructors of global objects, TORCH_LIBRARY");
     }
   }
 }
@@ -90,12 +89,6 @@ Json ask(const WorkerFolder& folder, const Json& files) {
     throw UsageError(error.at("message").get<std::string>(), error.at("action").get<std::string>());
   }
   return answer;
-}
-
-std::string quoted(const std::string& path) {
-  std::string text = "'";
-  for (const char c : path) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
 }
 
 std::vector<std::string> digests_of(const Json& files, const char* kind) {

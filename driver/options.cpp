@@ -10,6 +10,7 @@
 #include "driver/case_files.h"
 #include "driver/names.h"
 #include "driver/own_shapes.h"
+#include "driver/quoting.h"
 #include "results/error.h"
 
 namespace ampgate::driver {
@@ -240,10 +241,7 @@ std::string shell_quoted(const std::string& word) {
   const bool plain = !word.empty() && word.find_first_not_of(
                                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                           "0123456789_-./:=,@%+") == std::string::npos;
-  if (plain) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
+  return plain ? word : quoted(word);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "driver/names.h"
+#include "driver/quoting.h"
 #include "driver/resumed_steps.h"
 
 namespace ampgate::driver {
@@ -26,9 +27,9 @@ Json request(const Options& options, const Json& recorded, bool same_build) {
   Json asked{{"steps", options.steps.value_or(1)},
              {"other_precision", !options.precisions.empty()},
              {"other_build", false}};
-  if (!options.keep.empty()) asked["keep"] = fs::absolute(options.keep).lexically_normal().string();
+  if (!options.keep.empty()) asked["keep"] = absolute(options.keep);
   if (!from_record(options)) {
-    asked["folder"] = fs::absolute(options.from).lexically_normal().string();
+    asked["folder"] = absolute(options.from);
     return asked;
   }
   const Json& kept = recorded.at(kBeforeBad);

@@ -10,6 +10,7 @@
 #include "driver/case_files.h"
 #include "driver/case_rules.h"
 #include "driver/machine.h"
+#include "driver/quoting.h"
 #include "results/error.h"
 #include "results/journal.h"
 #include "results/record.h"
@@ -21,8 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using results::Json;
 
-std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
-
 // One command that runs this trial alone, with its baseline.
 std::string reproducer(const Trial& trial, const RunPlan& plan, const Options& options,
                        const WorkerFolder& folder) {
@@ -32,7 +31,7 @@ std::string reproducer(const Trial& trial, const RunPlan& plan, const Options& o
   std::string line = fmt::format(
       "ampgate validate --device {}{} --case {} --precision {} --seed {} --threads {}", plan.device, sizes,
       trial.id, trial.precision, plan.seed, plan.settings.at("threads").get<int>());
-  if (!options.rules_file.empty()) line += " --rules '" + absolute(options.rules_file) + "'";
+  if (!options.rules_file.empty()) line += " --rules " + quoted(absolute(options.rules_file));
   if (!options.worker.empty()) line += " --worker '" + options.worker + "'";
   return line;
 }

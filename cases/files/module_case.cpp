@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <memory>
 #include <set>
-#include <sstream>
 
+#include "cases/files/find_operator.h"
 #include "cases/files/model_facts.h"
 #include "cases/files/module_graph.h"
 #include "cases/files/module_runs.h"
@@ -17,9 +17,7 @@ namespace {
 using c10::TypeKind;
 
 std::string schema_text(const torch::jit::Module& module) {
-  std::ostringstream out;
-  out << module.get_method("forward").function().getSchema();
-  return out.str();
+  return text(module.get_method("forward").function().getSchema());
 }
 
 // "mode": "eval" or "train".
