@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
-from conftest import AMPGATE, TEST_WORKER, Result, ampgate, has_a_time, journals, records
+from conftest import TEST_WORKER, Result, ampgate, has_a_time, journals, records
 
 OTHERS = ("fp32", "autocast-fp16", "autocast-bf16", "cast-bf16")
 
@@ -133,40 +129,3 @@ def test_lost_processes_make_no_measured_number(tmp_path: Path) -> None:
             assert len(measurement["samples"]) >= 21  # and those of disturbed blocks
         else:
             assert measurement["reason"]
-
-
-@pytest.mark.parametrize("delay_s", [1.0, 3.0, 6.0, 10.0])
-def test_kill_of_the_driver_loses_no_finished_trial(tmp_path: Path, delay_s: float) -> None:
-    archive = tmp_path / "archive"
-    cases = ["--case", "softmax", "--case", "matmul", "--case", "mean"]
-    command = ["run", "--suite", "smoke", *cases, "--archive", archive]
-    driver = subprocess.Popen(
-        [AMPGATE, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
-    time.sleep(delay_s)
-    os.kill(driver.pid, signal.SIGKILL)
-    driver.wait()
-    if not journals(archive):
-        assert len(records(archive)) == 1 or delay_s < 2
-        return
-    (journal,) = journals(archive)
-    before = [json.loads(line) for line in journal.read_text().splitlines() if line.endswith("}")]
-    result = ampgate("run", "--resume", journal)
-    assert result.code == 0, result.err
-    (record,) = records(archive)
-    assert not journals(archive)
-    resumed = {trial["id"]: trial for trial in json.loads(record.read_text())["trials"]}
-    for line in before:
-        trial = line.get("trial", {})
-        if "evidence" in trial:
-            assert resumed[trial["id"]]["evidence"]["outputs"] == trial["evidence"]["outputs"]
-
-    uninterrupted = ampgate(*command[:-1], tmp_path / "other")
-    assert uninterrupted.code == 0
-    (other,) = records(tmp_path / "other")
-    for trial in json.loads(other.read_text())["trials"]:
-        same = resumed[trial["id"]]
-        assert same["verdict"] == trial["verdict"]
-        assert same["accuracy"] == trial["accuracy"]
-        assert same["operators"] == trial["operators"]
-        assert same["evidence"] == trial["evidence"]

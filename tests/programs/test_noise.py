@@ -25,6 +25,8 @@ from pathlib import Path
 import pytest
 from conftest import TEST_WORKER, ampgate, records
 
+pytestmark = pytest.mark.alone
+
 PROCESSES = 32  # what a slow-down of 3 % needs on a noisy machine
 FEW_PROCESSES = 8
 BLOCKS = 12
