@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/DeviceType.h>
+#include <c10/core/ScalarType.h>
 #include <c10/util/SmallVector.h>
 
 #include <cstdint>
@@ -127,6 +128,8 @@ struct Case {
   std::shared_ptr<const OperatorCall> call{};
   // What lacks a kernel for a device, in words; empty: nothing. Null: nothing ever.
   std::function<std::string(c10::DeviceType)> missing_kernel{};
+  // Types of 16 bit that it asks for by name, so that its outputs may have them in every precision.
+  std::vector<c10::ScalarType> own_types{};
   // It calls operators that a library of the user's brought.
   bool foreign = false;
   // The run in FP64 where what it is judged by rests on such operators: nobody vouches for their kernels in

@@ -14,6 +14,7 @@
 #include <array>
 #include <cmath>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "precision/formats.h"
@@ -25,25 +26,39 @@ namespace {
 constexpr double kMeasured = 0.42;
 constexpr double kUnitRoundoff = 0x1p-24;
 
-// Operators of the form op(a, b, bias...) with the reduction over b's trailing dimensions: linear and
-// convolutions.
-constexpr std::array<std::string_view, 4> kWeighted{"aten::linear", "aten::conv1d", "aten::conv2d",
-                                                    "aten::conv3d"};
-// Operators of the form op(a, b) with the reduction over a's last dimension.
-constexpr std::array<std::string_view, 3> kProducts{"aten::matmul", "aten::mm", "aten::bmm"};
+enum class Form {
+  kWeighted,      // op(a, b, bias...), reduced over b's trailing dimensions
+  kProduct,       // op(a, b), reduced over a's last dimension
+  kAddedProduct,  // op(c, a, b, beta, alpha)
+  kReduction,     // the terms are one operand, the first
+  kScatteredSum,  // op(self, dim, index, source, ...)
+  kAttention,
+};
 
-// Operators of the form op(c, a, b, beta, alpha).
-constexpr std::array<std::string_view, 2> kAddedProducts{"aten::addmm", "aten::baddbmm"};
+constexpr std::array<std::pair<std::string_view, Form>, 17> kForms{{
+    {"aten::linear", Form::kWeighted},
+    {"aten::conv1d", Form::kWeighted},
+    {"aten::conv2d", Form::kWeighted},
+    {"aten::conv3d", Form::kWeighted},
+    {"aten::matmul", Form::kProduct},
+    {"aten::mm", Form::kProduct},
+    {"aten::bmm", Form::kProduct},
+    {"aten::addmm", Form::kAddedProduct},
+    {"aten::baddbmm", Form::kAddedProduct},
+    {"aten::sum", Form::kReduction},
+    {"aten::mean", Form::kReduction},
+    {"aten::cumsum", Form::kReduction},
+    {"aten::index_add", Form::kScatteredSum},
+    {"aten::index_add_", Form::kScatteredSum},
+    {"aten::scatter_add", Form::kScatteredSum},
+    {"aten::scatter_add_", Form::kScatteredSum},
+    {"aten::scaled_dot_product_attention", Form::kAttention},
+}};
 
-// Sums whose terms are one operand, the first.
-constexpr std::array<std::string_view, 3> kReductions{"aten::sum", "aten::mean", "aten::cumsum"};
-
-// Operators of the form op(self, dim, index, source, ...) that add.
-constexpr std::array<std::string_view, 4> kScatteredSums{"aten::index_add", "aten::index_add_",
-                                                         "aten::scatter_add", "aten::scatter_add_"};
-
-bool contains(const auto& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+std::optional<Form> form_of(std::string_view name) {
+  const auto* const found =
+      std::find_if(kForms.begin(), kForms.end(), [&](const auto& entry) { return entry.first == name; });
+  return found == kForms.end() ? std::nullopt : std::optional(found->second);
 }
 
 // The bias of linear belongs to the last dimension, that of a convolution to the one before the spatial ones.
@@ -70,7 +85,8 @@ at::Tensor of_product(const c10::OperatorHandle& op, const torch::jit::Stack& ar
   squared[1] = b.square();
   at::Tensor y = result;
   if (weighted) {  // the bias is added to the finished sum: no product, no part of the partial sums
-    if (arguments[2].isTensor()) y = result - along_channels(arguments[2].toTensor(), op, result);
+    if (arguments[2].isTensor() && arguments[2].toTensor().defined())
+      y = result - along_channels(arguments[2].toTensor(), op, result);
     squared[2] = c10::IValue();
   }
   op.callBoxed(squared);
@@ -106,7 +122,7 @@ at::Tensor of_terms(const at::Tensor& y, const at::Tensor& count, const at::Tens
   return t2.sqrt() * (kMeasured * unit);
 }
 
-// op(x, ...): sum, mean, cumsum, in FP32.
+// sum, mean, cumsum, in FP32.
 at::Tensor of_reduction(const c10::OperatorHandle& op, const torch::jit::Stack& arguments,
                         const at::Tensor& result) {
   const at::Tensor x = arguments[0].toTensor();
@@ -124,7 +140,7 @@ at::Tensor of_reduction(const c10::OperatorHandle& op, const torch::jit::Stack& 
          count;
 }
 
-// op(self, ..., source, ...) that adds slices of `source` to places of `self`, in the type of `self`.
+// Adds slices of `source` to places of `self`, in the type of `self`.
 std::optional<at::Tensor> of_scattered_sum(const c10::OperatorHandle& op, const torch::jit::Stack& arguments,
                                            const at::Tensor& result, c10::ScalarType type) {
   const std::string& name = op.schema().name();
@@ -170,24 +186,28 @@ at::Tensor of_unknown(const c10::OperatorHandle& op, const torch::jit::Stack& ar
 
 }  // namespace
 
-bool adds_up(const c10::OperatorHandle& op) {
-  const std::string& name = op.schema().name();
-  return contains(kWeighted, name) || contains(kProducts, name) || contains(kAddedProducts, name) ||
-         contains(kReductions, name) || contains(kScatteredSums, name) ||
-         name == "aten::scaled_dot_product_attention";
-}
+bool adds_up(const c10::OperatorHandle& op) { return form_of(op.schema().name()).has_value(); }
 
 std::optional<at::Tensor> accumulation_deviation(const c10::OperatorHandle& op,
                                                  const torch::jit::Stack& arguments, const at::Tensor& result,
                                                  std::size_t number, c10::ScalarType type) {
   const std::string& name = op.schema().name();
   if (!name.starts_with("aten::")) return of_unknown(op, arguments, result, number);
-  const bool weighted = contains(kWeighted, name);
-  if (weighted || contains(kProducts, name)) return of_product(op, arguments, result, weighted);
-  if (contains(kAddedProducts, name)) return of_added_product(arguments, result);
-  if (contains(kReductions, name)) return of_reduction(op, arguments, result);
-  if (contains(kScatteredSums, name)) return of_scattered_sum(op, arguments, result, type);
-  if (name == "aten::scaled_dot_product_attention") return of_attention(arguments, result, type);
+  const auto form = form_of(name);
+  if (!form) return {};
+  switch (*form) {
+    case Form::kWeighted:
+    case Form::kProduct:
+      return of_product(op, arguments, result, *form == Form::kWeighted);
+    case Form::kAddedProduct:
+      return of_added_product(arguments, result);
+    case Form::kReduction:
+      return of_reduction(op, arguments, result);
+    case Form::kScatteredSum:
+      return of_scattered_sum(op, arguments, result, type);
+    case Form::kAttention:
+      return of_attention(arguments, result, type);
+  }
   return {};
 }
 

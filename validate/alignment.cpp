@@ -70,19 +70,19 @@ std::vector<std::optional<std::size_t>> align(const std::vector<std::string>& ru
   return partners;
 }
 
-std::vector<PairedCall> pair_calls(const cases::Case& definition, cases::State fp64,
-                                   const std::vector<RecordedCall>& recorded) {
+ExactRun run_exactly(const cases::Case& definition, cases::State fp64,
+                     const std::vector<RecordedCall>& recorded) {
+  ExactRun run;
   Fp64Recorder recorder;
   {
     const InterceptScope intercept(recorder);
-    definition.visible_run()(fp64);
+    run.outputs = definition.visible_run()(fp64);
   }
   const std::vector<RecordedCall> exact = recorder.take();
   const auto partners = align(names_of(exact), names_of(recorded));
-  std::vector<PairedCall> pairs;
   std::ptrdiff_t matched = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
-    pairs.push_back({exact[i].name, partners[i] ? &recorded[*partners[i]] : nullptr});
+    run.calls.push_back({exact[i].name, partners[i] ? &recorded[*partners[i]] : nullptr});
     if (partners[i] && computes(recorded[*partners[i]])) ++matched;
   }
   const auto in_trial = std::count_if(recorded.begin(), recorded.end(), computes);
@@ -93,7 +93,7 @@ std::vector<PairedCall> pair_calls(const cases::Case& definition, cases::State f
         std::to_string(in_trial) + " that compute in the trial, " + std::to_string(in_fp64) +
         " in FP64, of which " + std::to_string(matched) + " belong together)");
   }
-  return pairs;
+  return run;
 }
 
 }  // namespace ampgate::validate

@@ -21,9 +21,14 @@ struct PairedCall {
   const RecordedCall* partner;  // null where the trial does not make it
 };
 
-// The calls of one plain run in FP64, with their partners among those of the trial (`recorded`, which
-// outlives the result). Throws NoPrediction as `replay` does.
-std::vector<PairedCall> pair_calls(const cases::Case& definition, cases::State fp64,
-                                   const std::vector<RecordedCall>& recorded);
+struct ExactRun {
+  std::vector<PairedCall> calls;
+  cases::Outputs outputs;
+};
+
+// One plain run in FP64: its calls, with their partners among those of the trial (`recorded`, which outlives
+// the result), and what it gave. Throws NoPrediction as `replay` does.
+ExactRun run_exactly(const cases::Case& definition, cases::State fp64,
+                     const std::vector<RecordedCall>& recorded);
 
 }  // namespace ampgate::validate

@@ -1,7 +1,5 @@
 #include "validate/failure.h"
 
-#include <c10/util/Exception.h>
-
 #include <exception>
 #include <new>
 #include <string_view>
@@ -19,6 +17,11 @@ std::string too_large(const c10::Error& error) {
 }
 
 // Many operators check their types by hand.
+// LibTorch's allocator of the host has no error of its own.
+bool lacks_memory(const c10::Error& error) {
+  return std::string_view(error.what_without_backtrace()).find("allocate memory") != std::string_view::npos;
+}
+
 bool refuses_type(std::string_view text) {
   return text.find("ot supported") != std::string_view::npos ||
          text.find("ot implemented for") != std::string_view::npos ||
@@ -27,6 +30,12 @@ bool refuses_type(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_refusal(const c10::Error& error) {
+  return dynamic_cast<const c10::NotImplementedError*>(&error) == nullptr &&
+         dynamic_cast<const c10::OutOfMemoryError*>(&error) == nullptr && !lacks_memory(error) &&
+         !refuses_type(error.what_without_backtrace());
+}
 
 std::optional<Failure> catch_failure(const std::function<void()>& function) {
   try {
@@ -41,9 +50,7 @@ std::optional<Failure> catch_failure(const std::function<void()>& function) {
   } catch (const c10::NotImplementedError& error) {
     return Failure{Verdict::kUnsupported, error.what_without_backtrace()};
   } catch (const c10::Error& error) {
-    // LibTorch's allocator of the host has no error of its own.
-    if (std::string_view(error.what_without_backtrace()).find("allocate memory") != std::string_view::npos)
-      return Failure{Verdict::kUnsupported, too_large(error)};
+    if (lacks_memory(error)) return Failure{Verdict::kUnsupported, too_large(error)};
     if (refuses_type(error.what_without_backtrace()))
       return Failure{Verdict::kUnsupported, error.what_without_backtrace()};
     return Failure{Verdict::kCrashed, error.what_without_backtrace()};

@@ -34,8 +34,10 @@ class HookScope {
   HookScope& operator=(const HookScope&) = delete;
 
   // What the dispatcher calls: to be registered once for each key.
-  static void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  static void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     const c10::impl::ExcludeDispatchKeyGuard exclude(key);
+    const Swapped<c10::DispatchKeySet, c10::DispatchKeySet&> below(
+        below_, keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, key));
     if (Interceptor* const interceptor = current_; interceptor == nullptr) {
       op.callBoxed(*stack);
     } else {
@@ -43,8 +45,34 @@ class HookScope {
     }
   }
 
+  // Only from within `Interceptor::call`, in place of `op.callBoxed(stack)`: the operators that this one
+  // calls in turn go to `parts`.
+  static void call_parts(const c10::OperatorHandle& op, torch::jit::Stack& stack, Interceptor& parts) {
+    c10::impl::LocalDispatchKeySet inside = c10::impl::tls_local_dispatch_key_set();
+    inside.excluded_ = inside.excluded_.remove(key);
+    const c10::impl::ForceDispatchKeyGuard within(inside);
+    const Swapped<Interceptor*, std::atomic<Interceptor*>&> seen(current_, &parts);
+    op.redispatchBoxed(below_, &stack);
+  }
+
  private:
+  // Another value while it lives.
+  template <typename T, typename Place>
+  class Swapped {
+   public:
+    Swapped(Place place, T value) : place_(place), outer_(place) { place_ = value; }
+    ~Swapped() { place_ = outer_; }
+    Swapped(const Swapped&) = delete;
+    Swapped& operator=(const Swapped&) = delete;
+
+   private:
+    Place place_;
+    T outer_;
+  };
+
   inline static std::atomic<Interceptor*> current_ = nullptr;
+  // The keys of the operator that is called on this thread, under this one.
+  inline static thread_local c10::DispatchKeySet below_{};
   c10::impl::IncludeDispatchKeyGuard include_;
 };
 

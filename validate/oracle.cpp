@@ -8,6 +8,7 @@
 #include "backends/poison_allocator.h"
 #include "precision/formats.h"
 #include "validate/case_fault.h"
+#include "validate/failure.h"
 #include "validate/unwritten.h"
 
 namespace ampgate::validate {
@@ -55,7 +56,14 @@ RoundedInputs rounded_inputs(const cases::Case& definition, const cases::State& 
 cases::Outputs oracle(const cases::Case& definition, const cases::State& fp64) {
   const at::NoGradGuard no_grad;
   cases::State state = copy_of(fp64);
-  cases::Outputs outputs = run_poisoned(definition, state);
+  cases::Outputs outputs;
+  try {
+    outputs = run_poisoned(definition, state);
+  } catch (const c10::Error& error) {
+    if (!is_refusal(error)) throw;
+    const std::string said = error.what_without_backtrace();
+    throw CaseFault("in FP64 on the CPU it fails: " + said.substr(0, said.find('\n')));
+  }
   if (outputs.size() != definition.outputs.size()) {
     throw CaseFault("in FP64 it returns " + std::to_string(outputs.size()) + " outputs and names " +
                     std::to_string(definition.outputs.size()));

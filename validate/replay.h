@@ -8,36 +8,12 @@
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "cases/case.h"
-#include "validate/interceptor.h"
+#include "validate/call_recorder.h"
 
 namespace ampgate::validate {
-
-// One operator call of the trial, as seen above autocast.
-struct RecordedCall {
-  std::string name;
-  // For each result: the type it was rounded to; none where nothing is rounded (copies, selections,
-  // integers).
-  std::vector<std::optional<c10::ScalarType>> rounded;
-  // Arguments (by number) that autocast rounded to the result's type on the way in.
-  std::vector<std::size_t> rounded_inputs;
-};
-
-class CallRecorder : public Interceptor {
- public:
-  void call(const c10::OperatorHandle& op, torch::jit::Stack& stack) override;
-  std::vector<RecordedCall> take() { return std::move(calls_); }
-
- private:
-  bool was_lowered(const at::Tensor& tensor) const;
-
-  std::vector<RecordedCall> calls_;
-  // What casts of autocast that stand in a graph of TorchScript made.
-  std::vector<at::Tensor> lowered_;
-};
 
 // The operators that the case calls in FP64 say too little about those of the trial.
 class NoPrediction : public std::runtime_error {
@@ -56,8 +32,9 @@ struct ReplayPlan {
 
 struct Replay {
   std::vector<cases::Outputs> runs;  // FP64
-  // An output each: RMS over the runs of (run - oracle), element by element; of integers, of whether they
-  // differ.
+  // An output each: RMS over the runs of (run - what the same code gives without rounding), element by
+  // element; of integers, of whether they differ. Not of (run - oracle): code that is wrong in FP64, too,
+  // would be allowed its own error.
   std::vector<at::Tensor> deviation;
   std::vector<double> rms;  // the same over all elements
   // Of integer and bool outputs, where the runs of a further, amplified replay differ from the oracle: what

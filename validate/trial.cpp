@@ -37,6 +37,8 @@ void check_types(const cases::Case& definition, const precision::Precision& prec
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto type = outputs[i].scalar_type();
     if (!precision::is_16_bit(type) || type == precision.type) continue;
+    const auto& own = definition.own_types;
+    if (std::find(own.begin(), own.end(), type) != own.end()) continue;
     judgement.worsen(Verdict::kInaccurate, definition.outputs[i] + " is " + precision::type_name(type) +
                                                ", which " + std::string(precision.name) +
                                                " does not ask for");

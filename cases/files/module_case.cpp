@@ -219,6 +219,7 @@ Case module_case(const Document& document, const std::string& member) {
   definition.facts = [facts = said.facts](const Shape&) { return facts; };
   definition.model = true;
   definition.outputs = call.outputs;
+  definition.own_types = low_types_asked_for(module);
   definition.shape_prefix = tensors.empty() ? "fixed" : shape_name(tensors.front().spec.sizes);
   if (!has_floating(call.weights) && has_constant_weights(module)) {
     for (const char* name : {"cast-fp16", "cast-bf16"}) {
@@ -235,6 +236,8 @@ Case module_case(const Document& document, const std::string& member) {
   definition.observed_run = [runs](State& state) { return runs->observed(state); };
   definition.observed_as = "TorchScript without its optimiser";
   definition.reference_run = definition.observed_run;
+  definition.foreign = calls_foreign_operators(module);
+  if (definition.foreign) definition.unproven = definition.reference_run;
   return definition;
 }
 

@@ -10,6 +10,8 @@
 #include <set>
 #include <string_view>
 
+#include "cases/files/library.h"
+
 namespace ampgate::cases::files {
 namespace {
 
@@ -62,6 +64,16 @@ std::optional<c10::IValue> argument(const Node& node, const char* name) {
   const auto number = schema == nullptr ? std::nullopt : schema->argumentIndexWithName(name);
   if (!number || static_cast<std::size_t>(*number) >= node.inputs().size()) return {};
   return toIValue(node.input(static_cast<std::size_t>(*number)));
+}
+
+// The number of the input by which the code asks for a floating type by name.
+std::optional<std::size_t> type_argument(const Node& node) {
+  const c10::FunctionSchema* schema = node.maybeSchema();
+  const auto number = schema == nullptr ? std::nullopt : schema->argumentIndexWithName("dtype");
+  if (!number || static_cast<std::size_t>(*number) >= node.inputs().size()) return {};
+  const auto type = toIValue(node.input(static_cast<std::size_t>(*number)));
+  if (!type || !type->isInt() || !c10::isFloatingType(static_cast<at::ScalarType>(type->toInt()))) return {};
+  return static_cast<std::size_t>(*number);
 }
 
 // Operators with a dropout draw nothing where it is 0, or where they are told not to train.
@@ -166,23 +178,42 @@ void avoid_fused_paths(const torch::jit::Module& module) {
   }
 }
 
+bool calls_foreign_operators(const torch::jit::Module& module) {
+  bool found = false;
+  for (const auto& graph : graphs_of(module)) {
+    for_each_node(*graph->block(), [&](Node& node) {
+      const c10::FunctionSchema* schema = node.maybeSchema();
+      if (schema == nullptr) return;
+      const auto op = c10::Dispatcher::singleton().findSchema(schema->operator_name());
+      found = found || (op && is_foreign(*op));
+    });
+  }
+  return found;
+}
+
+std::vector<at::ScalarType> low_types_asked_for(const torch::jit::Module& module) {
+  std::set<at::ScalarType> found;
+  for (const auto& graph : graphs_of(module)) {
+    for_each_node(*graph->block(), [&](Node& node) {
+      const auto number = type_argument(node);
+      if (!number) return;
+      const auto type = static_cast<at::ScalarType>(toIValue(node.input(*number))->toInt());
+      if (c10::isReducedFloatingType(type)) found.insert(type);
+    });
+  }
+  return {found.begin(), found.end()};
+}
+
 void ask_for_fp64(const torch::jit::Module& module) {
   for (const auto& graph : graphs_of(module)) {
     for_each_node(*graph->block(), [&](Node& node) {
       if (is_floating_constant(node)) {
         node.t_(attr::value, node.t(attr::value).to(at::kDouble));
         node.output()->inferTypeFrom(node.t(attr::value));
-        return;
+      } else if (const auto number = type_argument(node)) {
+        const torch::jit::WithInsertPoint before(&node);
+        node.replaceInput(*number, graph->insertConstant(static_cast<std::int64_t>(at::kDouble)));
       }
-      const c10::FunctionSchema* schema = node.maybeSchema();
-      const auto number = schema == nullptr ? std::nullopt : schema->argumentIndexWithName("dtype");
-      if (!number || static_cast<std::size_t>(*number) >= node.inputs().size()) return;
-      const auto type = toIValue(node.input(static_cast<std::size_t>(*number)));
-      if (!type || !type->isInt()) return;
-      if (!c10::isFloatingType(static_cast<at::ScalarType>(type->toInt()))) return;
-      const torch::jit::WithInsertPoint before(&node);
-      node.replaceInput(static_cast<std::size_t>(*number),
-                        graph->insertConstant(static_cast<std::int64_t>(at::kDouble)));
     });
   }
 }

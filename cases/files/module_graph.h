@@ -36,6 +36,12 @@ bool has_constant_weights(const torch::jit::Module& module);
 // they do, but not under autocast.
 void avoid_fused_paths(const torch::jit::Module& module);
 
+// Does the code call operators that a library of the user's brought?
+bool calls_foreign_operators(const torch::jit::Module& module);
+
+// Types of 16 bit that the code asks for by name.
+std::vector<at::ScalarType> low_types_asked_for(const torch::jit::Module& module);
+
 // Constants become FP64, and so do types that the code asks for by name.
 void ask_for_fp64(const torch::jit::Module& module);
 

@@ -28,14 +28,6 @@ std::vector<std::size_t> differentiated(const Node& backward, const std::vector<
   return chosen.empty() ? floating : chosen;
 }
 
-State tensors_of(const ReadProgram& built, const Fill& fill) {
-  State state;
-  for (const auto& [name, spec] : built.tensors) {
-    state.tensors.push_back({name, make(spec, name, fill), spec.weight ? Role::kWeight : Role::kInput});
-  }
-  return state;
-}
-
 // Some operators cannot be called on tensors without values: then the sizes of their outputs are not known.
 Outputs outputs_on(const Program& program, const State& state, bool sizes_only) {
   try {
@@ -81,7 +73,11 @@ Said read_said(const Document& document) {
     said.flops = flops->number();
     if (!(said.flops >= 0.0 && std::isfinite(said.flops))) flops->fail("must be a number of at least 0");
   }
-  if (const auto length = document.optional("reduction_length")) said.length = length->integer(1);
+  if (const auto length = document.optional("reduction_length")) {
+    if (document.has("operators"))
+      length->fail("belongs to a single \"operator\": of a sequence the rounding of each is replayed");
+    said.length = length->integer(1);
+  }
   if (const auto reads = document.optional("reads")) said.reads = reads->string();
   return said;
 }
@@ -128,11 +124,12 @@ Case case_of(const Document& document, const ReadProgram& made, const Said& said
     definition.outputs.push_back("grad." + built->tensors[number].name);
   definition.differentiates = built->program.backward();
   definition.model = definition.differentiates || built->program.steps.size() > 1;
+  definition.own_types = built->program.low_types_asked_for();
   if (!definition.model) {
     definition.call = {built, &built->program.steps.front().call};
   }
   definition.setup = [built](const Shape&, const Fill& fill) {
-    State state = tensors_of(*built, fill);
+    State state = built->state(fill);
     if (built->program.backward()) add_cotangents(*built, fill, state);
     return state;
   };
@@ -150,7 +147,7 @@ Case case_of(const Document& document, const ReadProgram& made, const Said& said
         expected->fail("belongs to one set of inputs, and '" + name + "' is drawn by the seed");
     }
     definition.expected = read_expected(*expected, document, built->outputs, [built, name = definition.name] {
-      return tensors_of(*built, Fill(0, name, ""));
+      return built->state(Fill(0, name, ""));
     });
   }
   return definition;
@@ -188,6 +185,7 @@ void read_layouts(const Node& node, const Document& document, const ReadProgram&
 
 std::vector<Case> operator_cases(const Document& document) {
   ReadProgram built = read_program(document);
+  check_fits(built, document);
   const auto backward = document.optional("backward");
   if (backward && backward->boolean()) {
     built.program.differentiated = differentiated(*backward, built.tensors);

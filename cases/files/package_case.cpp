@@ -41,6 +41,9 @@ Packages read_packages(const Document& document) {
   Packages packages;
   packages.baseline = open(document, document.has("package") ? "package" : "baseline_package");
   if (document.has("trial_package")) {
+    if (document.has("package"))
+      document.member("package").fail(
+          "is alone: a \"trial_package\" is compared with a \"baseline_package\"");
     packages.trial = open(document, "trial_package");
     const Node precision = document.member("trial_precision");
     packages.precision = precision.string();

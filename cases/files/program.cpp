@@ -1,6 +1,7 @@
 #include "cases/files/program.h"
 
 #include <ATen/core/grad_mode.h>
+#include <c10/util/Exception.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
@@ -54,10 +55,15 @@ void add(const c10::IValue& value, Outputs& outputs) {
   }
 }
 
+// The floating type that an argument asks for by name.
+std::optional<c10::ScalarType> asked_for(const ArgumentSource& source) {
+  if (source.kind != ArgumentSource::Kind::kType || !source.constant.isInt()) return {};
+  const auto type = static_cast<c10::ScalarType>(source.constant.toInt());
+  return c10::isFloatingType(type) ? std::optional(type) : std::nullopt;
+}
+
 void ask_for_fp64(ArgumentSource& source) {
-  const bool type = source.kind == ArgumentSource::Kind::kType && source.constant.isInt();
-  if (type && c10::isFloatingType(static_cast<c10::ScalarType>(source.constant.toInt())))
-    source.constant = static_cast<std::int64_t>(c10::ScalarType::Double);
+  if (asked_for(source)) source.constant = static_cast<std::int64_t>(c10::ScalarType::Double);
 }
 
 // Its arguments, but for the mask of a dropout that there is not.
@@ -71,9 +77,38 @@ OperatorCall attention_by_definition(const std::vector<ArgumentSource>& argument
 
 }  // namespace
 
+std::vector<c10::ScalarType> Program::low_types_asked_for() const {
+  std::vector<c10::ScalarType> types;
+  for (const Step& step : steps) {
+    for (const ArgumentSource& source : step.call.arguments()) {
+      if (const auto type = asked_for(source); type && c10::isReducedFloatingType(*type))
+        types.push_back(*type);
+    }
+  }
+  return types;
+}
+
 bool Program::is_foreign() const {
   return std::any_of(steps.begin(), steps.end(),
                      [](const Step& step) { return files::is_foreign(step.call.op()); });
+}
+
+std::optional<Program::Refusal> Program::refusal(const State& state) const {
+  const at::NoGradGuard no_grad;
+  Results values(results);
+  Stack stack;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    try {
+      call(steps[i], state, values, stack);
+    } catch (const c10::NotImplementedError&) {
+      return {};
+    } catch (const c10::OutOfMemoryError&) {
+      return {};
+    } catch (const c10::Error& error) {
+      return Refusal{i, error.what_without_backtrace()};
+    }
+  }
+  return {};
 }
 
 Outputs Program::forward(const State& state) const {

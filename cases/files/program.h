@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,17 @@ struct Program {
   bool backward() const { return !differentiated.empty(); }
   // Does it call operators that a library of the user's brought?
   bool is_foreign() const;
+
+  // Types of 16 bit that the file asks for by name.
+  std::vector<c10::ScalarType> low_types_asked_for() const;
+
+  // The first step that refuses `state` (by number), and what its operator says; none where all take it, or
+  // have no kernel or no memory for it.
+  struct Refusal {
+    std::size_t step;
+    std::string text;
+  };
+  std::optional<Refusal> refusal(const State& state) const;
 
   // Tensors of lists stand for themselves. Throws what operators throw.
   Outputs forward(const State& state) const;

@@ -1,8 +1,10 @@
 #include "cases/files/read_program.h"
 
 #include <ATen/core/enum_tag.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <new>
 #include <optional>
 
 #include "cases/files/argument_reader.h"
@@ -204,7 +206,37 @@ void read_named_tensors(const Document& document, Reading& reading) {
   }
 }
 
+// What an operator says of its arguments, without the advice in the lines that follow.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 }  // namespace
+
+State ReadProgram::state(const Fill& fill) const {
+  State state;
+  for (const auto& [name, spec] : tensors)
+    state.tensors.push_back({name, make(spec, name, fill), spec.weight ? Role::kWeight : Role::kInput});
+  return state;
+}
+
+void check_fits(const ReadProgram& built, const Document& document) {
+  const Fill fill(0, document.name(), "");
+  auto refusal = built.program.refusal(built.state(fill.with(FillKind::kNone)));
+  if (!refusal) return;
+  const std::size_t step = refusal->step;
+  // Some operators refuse tensors for having no values: then others refuse them, or none.
+  try {
+    refusal = built.program.refusal(built.state(fill));
+  } catch (const c10::Error&) {
+    return;  // there is no memory for them, say: the trial will tell
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  if (!refusal || refusal->step != step) return;
+  const Node place = document.has("operators") ? document.member("operators").items().at(refusal->step)
+                                               : document.member("operator");
+  place.fail(built.program.steps[refusal->step].call.op().schema().name() +
+             " refuses its arguments: " + first_line(refusal->text));
+}
 
 ReadProgram read_program(const Document& document) {
   Reading reading(Names(document.surroundings()));

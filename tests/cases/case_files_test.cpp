@@ -157,12 +157,12 @@ TEST(CaseFiles, TheOracleIsFp64WhateverTypeTheFileAsksFor) {
       "outputs": ["y"])")
                               .front();
   EXPECT_EQ(run(definition)[0].scalar_type(), at::kHalf);
+  EXPECT_EQ(definition.own_types, std::vector<at::ScalarType>{at::kHalf});
   State fp64 = converted(set_up(definition), at::kDouble);
   const at::NoGradGuard no_grad;
   EXPECT_EQ(definition.reference_run(fp64)[0].item<double>(), static_cast<double>(0.1f) * 3);
 }
 
-// d(g . (x W^T + b)): x gets g W, W gets g^T x, b the columns' sums of g.
 TEST(CaseFiles, AReferenceIsTheOracle) {
   const auto cases = read(R"("operator": "aten::relu", "arguments": [{"tensor": {"values": [-2, 3]}}],
     "reference": {"operators": [{"operator": "aten::neg", "arguments": [{"ref": "self"}], "result": "y"}],
@@ -175,6 +175,7 @@ TEST(CaseFiles, AReferenceIsTheOracle) {
   EXPECT_FALSE(cases.front().unproven);
 }
 
+// d(g . (x W^T + b)): x gets g W, W gets g^T x, b the columns' sums of g.
 TEST(CaseFiles, GradientsOfALinearLayer) {
   const auto definition = read(R"("operator": "aten::linear", "arguments": [
       {"tensor": {"shape": [4, 3], "fill": "normal"}}, {"tensor": {"shape": [2, 3], "fill": "normal"}},
@@ -202,6 +203,29 @@ TEST(CaseFiles, VariantsOfLayoutsAndThreads) {
   EXPECT_EQ(cases[1].threads, 1);
   EXPECT_TRUE(set_up(cases[0])[0].is_contiguous());
   EXPECT_EQ(set_up(cases[1])[0].strides(), at::IntArrayRef({60, 20, 1, 4}));
+}
+
+TEST(CaseFiles, SizesMustFit) {
+  const std::string product = complaint(R"("operator": "aten::mm", "arguments": [
+      {"tensor": {"shape": [8, 4], "fill": "normal"}}, {"tensor": {"shape": [5, 6], "fill": "normal"}}])");
+  EXPECT_NE(product.find("folder/mine.json#/operator: aten::mm refuses its arguments"), std::string::npos)
+      << product;
+  EXPECT_NE(product.find("8x4 and 5x6"), std::string::npos) << product;
+  const std::string second = complaint(R"("tensors": {"x": {"shape": [8, 4], "fill": "normal"}},
+      "operators": [
+        {"operator": "aten::neg", "arguments": [{"ref": "x"}], "result": "h"},
+        {"operator": "aten::view", "arguments": [{"ref": "h"}, [5, 7]], "result": "y"}],
+      "outputs": ["y"])");
+  EXPECT_NE(second.find("folder/mine.json#/operators/1: aten::view"), std::string::npos) << second;
+  // Tensors without values cannot tell how many elements are not zero.
+  EXPECT_NO_THROW(read(R"("operator": "aten::nonzero", "arguments": [{"tensor": {"values": [0, 1, 2]}}])"));
+}
+
+TEST(CaseFiles, AReductionLengthIsThatOfOneOperator) {
+  EXPECT_NE(complaint(R"("tensors": {"x": {"values": [1, 2]}}, "reduction_length": 2,
+      "operators": [{"operator": "aten::relu", "arguments": [{"ref": "x"}], "result": "y"}], "outputs": ["y"])")
+                .find("#/reduction_length: belongs to a single"),
+            std::string::npos);
 }
 
 TEST(CaseFiles, ComplaintsSayWhere) {

@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -384,6 +385,46 @@ def test_companions_are_in_the_record(libraries: Path, tmp_path: Path) -> None:
     changed = ampgate("reproduce", path, trial, "--load-library", user, "--case-file", file)
     assert changed.code == 2, changed.out
     assert "SHA-256" in changed.err
+
+
+@pytest.fixture(scope="module")
+def modules(libraries: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("modules")
+    both = [libraries / f"libbias_gelu_sum{wrong}.so" for wrong in ("", "_wrong")]
+    script = Path(__file__).resolve().parent / "torch_foreign.py"
+    subprocess.run([sys.executable, script, *both, folder], check=True, capture_output=True)
+    return folder
+
+
+def module_trials(modules: Path, name: str, library: Path, tmp_path: Path) -> dict[str, Any]:
+    case = {
+        "ampgate_case": 1,
+        "name": name.lower(),
+        "module": f"{name}.pt",
+        "inputs": {"x": {"shape": [64, 24], "fill": "normal"}},
+    }
+    file = modules / f"{name}.json"
+    file.write_text(json.dumps(case))
+    return trials(validate(tmp_path, file, library=library, arguments=("--precision", "cast-*,autocast-bf16")))
+
+
+def test_within_a_module(libraries: Path, modules: Path, tmp_path: Path) -> None:
+    found = module_trials(modules, "Right", libraries / "libbias_gelu_sum.so", tmp_path)
+    for name, trial in found.items():
+        assert trial["verdict"] == "pass", (name, trial["reason"])
+    assert "example::bias_gelu_sum" in {record["name"] for record in found["cast-bf16"]["operators"]}
+
+
+def test_a_wrong_one_within_a_module(libraries: Path, modules: Path, tmp_path: Path) -> None:
+    wrong = libraries / "libbias_gelu_sum_wrong.so"
+    # Its FP64 kernel is as wrong as the others, and would agree with them.
+    found = module_trials(modules, "SumInBf16", wrong, tmp_path)
+    assert {trial["verdict"] for trial in found.values()} == {"baseline-invalid"}
+    assert "moves in steps in FP64" in found["fp32"]["reason"], found["fp32"]["reason"]
+    found = module_trials(modules, "SumInOwnType", wrong, tmp_path)
+    assert found["fp32"]["verdict"] == "pass", found["fp32"]["reason"]
+    for name in ("cast-fp16", "cast-bf16"):
+        assert found[name]["verdict"] == "inaccurate", (name, found[name]["reason"])
 
 
 def test_selftest_of_a_users_case(libraries: Path, tmp_path: Path) -> None:

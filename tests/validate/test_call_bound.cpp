@@ -138,5 +138,45 @@ TEST(CallBound, WithoutAnyKnowledgeTheErrorRatioDecides) {
   EXPECT_EQ(criterion(body), "error ratio");
 }
 
+constexpr auto kCell = R"("operator": "aten::gru_cell", "arguments": [
+    {"tensor": {"shape": [32, 64], "fill": "normal", "name": "x"}},
+    {"tensor": {"shape": [32, 48], "fill": "normal", "name": "h"}},
+    {"tensor": {"shape": [144, 64], "fill": {"normal": {"scale": 0.125}}, "name": "w"}},
+    {"tensor": {"shape": [144, 48], "fill": {"normal": {"scale": 0.125}}, "name": "u"}}])";
+
+TEST(CallBound, OperatorsMadeOfOthersAreJudgedByTheirParts) {
+  for (const char* precision : {"fp32", "autocast-fp16", "autocast-bf16", "cast-fp16", "cast-bf16"}) {
+    const Json body = judge(read(kCell), precision);
+    EXPECT_EQ(body.at("verdict"), "pass") << precision << ": " << body.at("reason");
+    EXPECT_NE(criterion(body).find("replay"), std::string::npos) << criterion(body);
+  }
+  cases::Case wrong = read(kCell);
+  wrong.run = [](cases::State& state) -> cases::Outputs {
+    // The products of one term in 32 are left out.
+    const at::Tensor x = state[0].narrow(1, 0, 62);
+    return {at::gru_cell(x, state[1], state[2].narrow(1, 0, 62), state[3])};
+  };
+  EXPECT_NE(judge(wrong, "fp32").at("verdict"), "pass");
+  EXPECT_NE(judge(wrong, "cast-bf16").at("verdict"), "pass");
+}
+
+// What an operator makes of NaN is not predicted by random rounding.
+TEST(CallBound, ValuesThatAreNotFiniteAreLeftToTheErrorRatio) {
+  cases::Case definition = read(R"("operator": "aten::nanmean", "arguments": [
+      {"tensor": {"values": [[1.5, "nan", 2.25], [4.0, 0.5, "nan"]]}}, [1]])");
+  definition.file_sha256 = "as loaded";  // only the cases of files may be given NaN
+  const Json body = judge(definition, "fp32");
+  EXPECT_EQ(body.at("verdict"), "suspect") << body;
+  EXPECT_EQ(criterion(body), "error ratio");
+}
+
+TEST(CallBound, TypesThatTheFileAsksForMayComeOut) {
+  const auto definition = read(R"("operator": "aten::to.dtype", "arguments": [
+      {"tensor": {"shape": [400], "fill": "normal"}}, "bfloat16"])");
+  for (const char* precision : {"fp32", "cast-fp16", "autocast-fp16"})
+    EXPECT_EQ(judge(definition, precision).at("verdict"), "pass")
+        << precision << judge(definition, precision);
+}
+
 }  // namespace
 }  // namespace ampgate::validate

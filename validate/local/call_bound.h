@@ -14,7 +14,8 @@ Bound call_bound(const cases::OperatorCall& call, const BoundContext& context, s
 
 // The case with the family itself in its facts, where the operator's tensors are the family's operands as
 // they stand: then exact integers, every value of a type and edge patterns are tried as for built-in cases.
-// Else the case as it is.
+// An operator of no known family that is made of others, on finite values, is judged as a model is: by what
+// its parts round. Else the case as it is.
 cases::Case with_family(cases::Case definition, const cases::Shape& shape);
 
 }  // namespace ampgate::validate::local

@@ -11,6 +11,7 @@
 #include "validate/compare.h"
 #include "validate/elements.h"
 #include "validate/local/adapter.h"
+#include "validate/roundings.h"
 #include "validate/text.h"
 
 namespace ampgate::validate::local {
@@ -181,9 +182,10 @@ void LocalChecks::check(const CallView& view) {
   } catch (const std::exception&) {
     // A form of the operator that the adapter or the bound does not know.
   }
+  // Of an operator that is made of others each part rounds, which no ratio to one rounding describes.
   if (result) {
     ++bounded_;
-  } else if ((result = by_ratio(view))) {
+  } else if (!made_of_parts(view.op) && (result = by_ratio(view))) {
     by_ratio_.insert(call.name);
   } else {
     unchecked_.insert(call.name);
@@ -223,8 +225,7 @@ Json LocalChecks::to_json(const std::vector<TracedCall>& calls) const {
 
 std::string LocalChecks::sentence(const std::vector<TracedCall>& calls) const {
   const LocalResult* first = first_outside();
-  if (first == nullptr)
-    return "on the ordinary inputs every operator is right for the values it was given";
+  if (first == nullptr) return "on the ordinary inputs every operator is right for the values it was given";
   std::string result = calls[first->call].place() + ", is the first outside its own " + first->criterion +
                        " (margin " + text(first->margin) + "): " + first->text;
   if (!first->explained_by.empty()) result += "; " + first->explained_by + " can explain it";
