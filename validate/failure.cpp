@@ -55,7 +55,8 @@ std::optional<Failure> catch_failure(const std::function<void()>& function) {
       return Failure{Verdict::kUnsupported, error.what_without_backtrace()};
     return Failure{Verdict::kCrashed, error.what_without_backtrace()};
   } catch (const std::exception& error) {
-    return Failure{Verdict::kCrashed, error.what()};
+    // oneDNN's errors come through TorchScript as they are.
+    return Failure{refuses_type(error.what()) ? Verdict::kUnsupported : Verdict::kCrashed, error.what()};
   } catch (...) {
     return Failure{Verdict::kCrashed, "an exception of an unknown type"};
   }
