@@ -22,12 +22,8 @@ LONGEST = ("test_documents", "test_selftest")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What runs side by side: whole files, since tests share what was made for them; but documents share nothing.
-    The longest begin, so that nobody waits for one of them at the end."""
-    for item in items:
-        file = item.path.stem
-        alone = file == "test_documents"
-        item.add_marker(pytest.mark.xdist_group(item.nodeid if alone else file))
+    """The longest files begin, so that nobody waits for one of them at the end. A file runs in one process, since its
+    tests share what was made for them."""
     items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 

@@ -405,7 +405,7 @@ def module_trials(modules: Path, name: str, library: Path, tmp_path: Path) -> di
     }
     file = modules / f"{name}.json"
     file.write_text(json.dumps(case))
-    return trials(validate(tmp_path, file, library=library, arguments=("--precision", "cast-*,autocast-bf16")))
+    return trials(validate(tmp_path, file, library=library, arguments=LOW))
 
 
 def test_within_a_module(libraries: Path, modules: Path, tmp_path: Path) -> None:

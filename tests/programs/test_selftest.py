@@ -60,7 +60,7 @@ def missed(record: dict[str, Any]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def record() -> dict[str, Any]:
-    result = ampgate("selftest", "--json", "--quiet")
+    result = ampgate("selftest", "--json", "--quiet", timeout=900)
     assert result.code == 0, result.err
     return result.json()
 
