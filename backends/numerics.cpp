@@ -113,6 +113,7 @@ NumericsScope::~NumericsScope() {
                                       split_k(saved_->bf16_reduction));
   context.setAllowFP16AccumulationCuBLAS(saved_->fp16_accumulation);
   context.setBenchmarkCuDNN(saved_->cudnn_benchmark);
+  context.setFlushDenormal(false);
 }
 
 }  // namespace ampgate::backends

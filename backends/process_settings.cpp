@@ -1,5 +1,6 @@
 #include "backends/process_settings.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <malloc.h>
 #include <sched.h>
@@ -89,6 +90,12 @@ void turn_huge_pages_off() {
     fail(std::string("transparent huge pages cannot be turned off (") + std::strerror(errno) + ")");
 }
 
+// A library that was compiled with -ffast-math switches the processor to flushing when it is loaded. Threads
+// that are started later inherit it from this one.
+void keep_subnormals() {
+  if (!at::globalContext().setFlushDenormal(false)) return;  // this processor has no such switch
+}
+
 void apply_threads(int threads) {
   if (threads < 1) fail("at least 1 thread is needed, " + std::to_string(threads) + " asked for");
   at::set_num_threads(threads);
@@ -122,6 +129,7 @@ int threads_that_run() {
 }
 
 void apply(const ProcessSettings& settings) {
+  keep_subnormals();
   if (!settings.affinity.empty()) apply_affinity(settings.affinity);
   if (settings.mmap_threshold_bytes) {
     set_malloc(M_MMAP_THRESHOLD, "mmap_threshold_bytes", *settings.mmap_threshold_bytes);

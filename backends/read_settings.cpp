@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <string>
 
 #include "backends/process_settings.h"
@@ -115,6 +116,13 @@ std::string reduction(at::CuBLASReductionOption option) {
   return "unknown";
 }
 
+// On this thread: half of the smallest normal number is none where the processor flushes.
+bool keeps_subnormals() {
+  volatile float smallest = std::numeric_limits<float>::min();
+  volatile float half = smallest * 0.5f;
+  return half != 0.0f;
+}
+
 void add_numerics(Fields& fields) {
   using enum at::Float32Backend;
   using enum at::Float32Op;
@@ -159,6 +167,7 @@ void add_thread_state(Fields& fields) {
 
 Fields read_settings() {
   Fields fields{
+      {"subnormals", keeps_subnormals() ? "kept" : "flushed"},
       {"threads", std::to_string(at::get_num_threads())},
       {"threads_that_run", std::to_string(threads_that_run())},
       {"interop_threads", std::to_string(at::get_num_interop_threads())},

@@ -1,6 +1,7 @@
 #include "cases/operator_call.h"
 
 #include <ATen/core/List.h>
+#include <c10/util/Exception.h>
 
 namespace ampgate::cases {
 namespace {
@@ -22,8 +23,11 @@ c10::IValue value_of(const ArgumentSource& source, const State& state, const Res
       return state[source.number];
     case Kind::kResult:
       return results[source.number];
-    case Kind::kItem:
-      return results[source.number].toTensorList().get(source.item);
+    case Kind::kItem: {
+      const auto list = results[source.number].toTensorList();
+      TORCH_CHECK(source.item < list.size(), "item ", source.item, " of a list of ", list.size(), " tensors");
+      return list.get(source.item);
+    }
     case Kind::kTensors: {
       c10::List<at::Tensor> list;
       list.reserve(source.items.size());

@@ -36,4 +36,10 @@ bool takes_no_values(std::string_view name, std::size_t argument) {
   return argument == 0 ? in(kOfFirst) : argument == 1 && in(kOfSecond);
 }
 
+bool reaches_beyond(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kBeyond{"aten::save", "aten::from_file", "prim::PythonOp",
+                                                    "aten::manual_seed"};
+  return std::find(kBeyond.begin(), kBeyond.end(), name) != kBeyond.end();
+}
+
 }  // namespace ampgate::cases

@@ -22,4 +22,7 @@ bool is_allocation(std::string_view name);
 // Of this argument (by number) the operator takes sizes, type or device, and no values.
 bool takes_no_values(std::string_view name, std::size_t argument);
 
+// It reads or writes files, runs other code, or changes what later calls draw: no operator of a case.
+bool reaches_beyond(std::string_view name);
+
 }  // namespace ampgate::cases

@@ -28,14 +28,15 @@ NonInferiorityTest test_noninferiority(const std::vector<double>& losses, double
   double squares = 0;
   for (const double loss : losses) squares += (loss - test.mean_loss) * (loss - test.mean_loss);
   test.deviation = std::sqrt(squares / static_cast<double>(losses.size() - 1));
-  if (margin > 0) {
-    const double wanted = std::ceil(6.2 * std::pow(test.deviation / margin, 2));
-    test.seeds_wanted = static_cast<int>(std::clamp(wanted, 2.0, 1e9));
-  }
-  if (interval.high <= margin) {
+  const bool enough = losses.size() >= kLeastSeeds;
+  if (enough && interval.high <= margin) {
     test.outcome = NonInferiority::kShown;
-  } else if (interval.low > margin) {
+  } else if (enough && interval.low > margin) {
     test.outcome = NonInferiority::kWorse;
+  } else if (const double room = margin - test.mean_loss; room > 0) {
+    const double wanted = std::ceil(6.2 * std::pow(test.deviation / room, 2));
+    const auto least = static_cast<double>(std::max(kLeastSeeds, losses.size() + 1));
+    test.seeds_wanted = static_cast<int>(std::clamp(wanted, least, 1e9));
   }
   return test;
 }

@@ -88,6 +88,18 @@ void check_oracle(const cases::Case& definition, const cases::Outputs& oracle, c
   }
 }
 
+at::Tensor finite_values(const at::Tensor& tensor) {
+  return at::nan_to_num(tensor.to(at::kDouble), 0.0, 0.0, 0.0);
+}
+
+// NaN and infinities in the same places, and all else within the tolerance.
+bool agree(const at::Tensor& a, const at::Tensor& b, const at::Tensor& tolerance) {
+  const at::Tensor x = a.to(at::kDouble), y = b.to(at::kDouble);
+  return at::equal(at::isnan(x), at::isnan(y)) && at::equal(at::isposinf(x), at::isposinf(y)) &&
+         at::equal(at::isneginf(x), at::isneginf(y)) &&
+         (finite_values(x) - finite_values(y)).abs().le(tolerance).all().item<bool>();
+}
+
 // A slice computed alone is the slice of the whole, in FP64 but for its rounding, which a variance in one
 // pass enlarges (1e-8 at a mean of 10^4 standard deviations).
 void check_independence(const cases::Case& definition, const cases::Facts& facts,
@@ -102,14 +114,8 @@ void check_independence(const cases::Case& definition, const cases::Facts& facts
     for (std::size_t i = 0; i < whole.size(); ++i) {
       if (whole[i].numel() == 0) continue;
       const at::Tensor expected = cases::select(whole[i], axis, first);
-      const at::Tensor scale = whole[i].to(at::kDouble).abs().amax();
-      const bool same =
-          alone[i].sizes() == expected.sizes() && (alone[i].to(at::kDouble) - expected.to(at::kDouble))
-                                                      .abs()
-                                                      .le(scale * kTolerance)
-                                                      .all()
-                                                      .item<bool>();
-      if (same) continue;
+      const at::Tensor scale = finite_values(whole[i]).abs().amax();
+      if (alone[i].sizes() == expected.sizes() && agree(alone[i], expected, scale * kTolerance)) continue;
       throw CaseFault("its output " + definition.outputs[i] + " is not independent along dimension " +
                       std::to_string(axis.output_dim) + ": in FP64 a slice computed alone differs");
     }

@@ -11,9 +11,10 @@
 namespace ampgate::cases::files {
 
 // {"out": {"values": ...}} or {"out": {"file", "tensor"}}, one for each output. `inputs` makes the tensors
-// that the values belong to. Throws results::FileError.
+// that the values belong to, `run` says which outputs are integers. Throws results::FileError.
 std::function<Outputs(const State&)> read_expected(const Node& node, const Document& document,
                                                    const std::vector<std::string>& outputs,
-                                                   std::function<State()> inputs);
+                                                   std::function<State()> inputs,
+                                                   std::function<Outputs(State&)> run);
 
 }  // namespace ampgate::cases::files

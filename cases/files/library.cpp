@@ -1,5 +1,6 @@
 #include "cases/files/library.h"
 
+#include <ATen/Context.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/util/Exception.h>
 #include <cxxabi.h>
@@ -200,6 +201,8 @@ void open(const fs::path& path) {
     throw FileError(path.string(), why_failed(message_of(std::current_exception())), kFixRegistration);
   }
   if (handle == nullptr) fail_to_load(path, dlerror());
+  // Compiled with -ffast-math it switches this thread to flushing subnormals, for everybody's numbers.
+  at::globalContext().setFlushDenormal(false);
 }
 
 }  // namespace

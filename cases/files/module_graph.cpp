@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "cases/files/library.h"
+#include "cases/schemas.h"
 
 namespace ampgate::cases::files {
 namespace {
@@ -26,7 +27,6 @@ namespace prim = c10::prim;
 template <std::size_t size>
 using Names = std::array<std::string_view, size>;
 
-constexpr Names<4> kFiles{"aten::save", "aten::from_file", "prim::PythonOp", "aten::manual_seed"};
 constexpr Names<18> kReads{"aten::item",           "aten::Bool",        "aten::Int",
                            "aten::Float",          "aten::IntImplicit", "aten::FloatImplicit",
                            "aten::ScalarImplicit", "aten::is_nonzero",  "aten::equal",
@@ -128,7 +128,7 @@ std::string why_unfit(const torch::jit::Module& module, bool training) {
   for (const auto& graph : graphs_of(module)) {
     for_each_node(*graph->block(), [&](Node& node) {
       const std::string name = node.kind().toQualString();
-      if (problem.empty() && holds(kFiles, name))
+      if (problem.empty() && reaches_beyond(name))
         problem = "its code calls " + name + ", which reaches beyond the model";
     });
   }

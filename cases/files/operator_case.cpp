@@ -146,9 +146,9 @@ Case case_of(const Document& document, const ReadProgram& made, const Said& said
       if (spec.seeded)
         expected->fail("belongs to one set of inputs, and '" + name + "' is drawn by the seed");
     }
-    definition.expected = read_expected(*expected, document, built->outputs, [built, name = definition.name] {
-      return built->state(Fill(0, name, ""));
-    });
+    definition.expected = read_expected(
+        *expected, document, built->outputs,
+        [built, name = definition.name] { return built->state(Fill(0, name, "")); }, definition.run);
   }
   return definition;
 }

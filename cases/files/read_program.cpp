@@ -48,6 +48,11 @@ bool draws(const c10::OperatorHandle& op, const std::vector<ArgumentSource>& arg
 void check_sound(const Node& node, const c10::OperatorHandle& op,
                  const std::vector<ArgumentSource>& arguments, Reading& reading) {
   const auto& schema = op.schema();
+  if (reaches_beyond(schema.name())) {
+    node.fail(schema.name() +
+              " reaches beyond the case: values of files are given as {\"file\", \"tensor\"} of a "
+              "safetensors file");
+  }
   if (draws(op, arguments)) {
     node.fail(
         schema.name() +

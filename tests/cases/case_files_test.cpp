@@ -221,6 +221,40 @@ TEST(CaseFiles, SizesMustFit) {
   EXPECT_NO_THROW(read(R"("operator": "aten::nonzero", "arguments": [{"tensor": {"values": [0, 1, 2]}}])"));
 }
 
+TEST(CaseFiles, NothingReachesBeyondTheCase) {
+  const std::string words =
+      complaint(R"("operator": "aten::from_file", "arguments": ["made.bin", true, 16])");
+  EXPECT_NE(words.find("#/operator: aten::from_file reaches beyond the case"), std::string::npos) << words;
+}
+
+TEST(CaseFiles, ItemsThatAListHasNotAreRefused) {
+  const std::string words = complaint(R"("tensors": {"x": {"shape": [4], "fill": "normal"}},
+      "operators": [
+        {"operator": "aten::chunk", "arguments": [{"ref": "x"}, 2], "result": "parts"},
+        {"operator": "aten::neg", "arguments": [{"ref": "parts", "item": 7}], "result": "y"}],
+      "outputs": ["y"])");
+  EXPECT_NE(words.find("#/operators/1"), std::string::npos) << words;
+  EXPECT_NE(words.find("item 7 of a list of 2 tensors"), std::string::npos) << words;
+}
+
+TEST(CaseFiles, ExpectedIntegersHaveTheOperatorsType) {
+  const auto definition =
+      read(R"("operator": "aten::argmax", "arguments": [{"tensor": {"values": [1, 5, 3]}}],
+      "expected": {"out": {"values": 1, "shape": []}})")
+          .front();
+  const at::NoGradGuard no_grad;
+  const State state = converted(set_up(definition), at::kDouble);
+  const at::Tensor expected = definition.expected(state)[0];
+  EXPECT_EQ(expected.scalar_type(), at::kLong);
+  EXPECT_EQ(expected.item<std::int64_t>(), 1);
+  const auto compared =
+      read(R"("operator": "aten::gt.Scalar", "arguments": [{"tensor": {"values": [1, "nan", 3]}}, 2],
+      "expected": {"out": {"values": [false, false, true]}})")
+          .front();
+  const at::Tensor flags = compared.expected(converted(set_up(compared), at::kDouble))[0];
+  EXPECT_TRUE(at::equal(flags, at::tensor({0, 0, 1}).to(at::kBool)));
+}
+
 TEST(CaseFiles, AReductionLengthIsThatOfOneOperator) {
   EXPECT_NE(complaint(R"("tensors": {"x": {"values": [1, 2]}}, "reduction_length": 2,
       "operators": [{"operator": "aten::relu", "arguments": [{"ref": "x"}], "result": "y"}], "outputs": ["y"])")

@@ -20,7 +20,7 @@ from test_run import SCHEMA, forged
 
 RULES = {
     "ampgate_rules": 1,
-    "training": {"updates": 8, "seeds": 2, "shadow_steps": 1},
+    "training": {"updates": 8, "seeds": 3, "shadow_steps": 1},
     "measurement": {"processes": 1, "min_blocks": 6, "cell_time_ms": 1.0},
 }
 FP16 = "train_late_overflow/batch16/autocast-fp16"

@@ -27,7 +27,7 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("rules") / "rules.json"
     # Two seeds say little about quality, which is not what is tested here.
     path.write_text(
-        json.dumps({"trial_limit_s": 20, "training": {"updates": UPDATES, "seeds": 2, "max_rmse_ratio": 2}})
+        json.dumps({"trial_limit_s": 20, "training": {"updates": UPDATES, "seeds": 3, "max_rmse_ratio": 2}})
     )
     return path
 
@@ -245,7 +245,7 @@ def test_altered_evidence_carries_no_time(
 
 def test_one_update_is_too_few_to_time(tmp_path: Path) -> None:
     rules = tmp_path / "rules.json"
-    rules.write_text(json.dumps({"training": {"updates": 1, "seeds": 2, "shadow_steps": 1, "max_rmse_ratio": 10}}))
+    rules.write_text(json.dumps({"training": {"updates": 1, "seeds": 3, "shadow_steps": 1, "max_rmse_ratio": 10}}))
     result, trials = run_training(tmp_path, rules, "--precision", "fp32", *SHORT)
     assert result.code == 1
     assert trials["fp32"]["measurement"]["verdict"] == "refused"

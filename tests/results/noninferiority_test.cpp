@@ -30,9 +30,12 @@ TEST(NonInferiority, IsShownRefutedOrOpenByTheMargin) {
 }
 
 TEST(NonInferiority, SaysHowManySeedsWouldTell) {
-  EXPECT_EQ(test_noninferiority(kLosses, 0.005).seeds_wanted, 25);  // 6.2 * 4 = 24.8
-  EXPECT_EQ(test_noninferiority(kLosses, 0.02).seeds_wanted, 2);    // 6.2 / 4, and never fewer than 2
-  EXPECT_FALSE(test_noninferiority(kLosses, 0).seeds_wanted.has_value());
+  EXPECT_EQ(test_noninferiority(kLosses, 0.025).seeds_wanted, 25);  // open: 6.2 (0.01 / 0.005)^2 = 24.8
+  EXPECT_EQ(test_noninferiority(kLosses, 0.035).seeds_wanted, 4);   // 6.2 / 2.25 = 2.8, and more than three
+  // The mean is beyond the margin, or it is decided: more seeds would tell nothing else.
+  EXPECT_FALSE(test_noninferiority(kLosses, 0.01).seeds_wanted.has_value());
+  EXPECT_FALSE(test_noninferiority(kLosses, 0.04).seeds_wanted.has_value());
+  EXPECT_FALSE(test_noninferiority(kLosses, 0.003).seeds_wanted.has_value());
 }
 
 TEST(NonInferiority, OneSeedShowsNothing) {
@@ -44,7 +47,14 @@ TEST(NonInferiority, OneSeedShowsNothing) {
 
 TEST(NonInferiority, SeedsThatAgreeNeedNoMargin) {
   EXPECT_EQ(test_noninferiority({0, 0, 0}, 0).outcome, NonInferiority::kShown);
-  EXPECT_EQ(test_noninferiority({0.02, 0.02}, 0.01).outcome, NonInferiority::kWorse);
+  EXPECT_EQ(test_noninferiority({0.02, 0.02, 0.02}, 0.01).outcome, NonInferiority::kWorse);
+}
+
+TEST(NonInferiority, TwoSeedsThatAgreeShowNothing) {
+  const auto test = test_noninferiority({0, 0}, 0.01);
+  EXPECT_EQ(test.outcome, NonInferiority::kOpen);
+  EXPECT_EQ(test.seeds_wanted, 3);
+  EXPECT_EQ(test_noninferiority({0.02, 0.02}, 0.01).outcome, NonInferiority::kOpen);
 }
 
 TEST(NonInferiority, RefusesWhatIsNoLoss) {

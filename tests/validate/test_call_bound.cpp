@@ -138,6 +138,29 @@ TEST(CallBound, WithoutAnyKnowledgeTheErrorRatioDecides) {
   EXPECT_EQ(criterion(body), "error ratio");
 }
 
+// LibTorch takes the exponent in the tensor's own type: 2.2 is no FP32 number.
+TEST(CallBound, NumbersAmongTheArgumentsMayBeRounded) {
+  for (const char* precision : {"fp32", "cast-fp16", "cast-bf16"}) {
+    const Json body = judge(read(R"("operator": "aten::pow.Tensor_Scalar", "arguments": [
+        {"tensor": {"shape": [20000], "fill": {"uniform": {"low": 0, "high": 1}}}}, 2.2])"),
+                            precision);
+    EXPECT_EQ(body.at("verdict"), "pass") << precision << body.at("reason");
+  }
+}
+
+// Rows computed alone are the same rows, whatever they hold.
+TEST(CallBound, NaNAndInfinityAreNoFaultOfTheCase) {
+  for (const char* op : {"aten::exp", "aten::sigmoid", "aten::sqrt", "aten::relu"}) {
+    cases::Case definition = read(std::string(R"("operator": ")") + op + R"(", "arguments": [
+        {"tensor": {"values": [0, "inf", "-inf", "nan", "-0.0", "0x1.8p-3", -1]}}])");
+    definition.file_sha256 = "as loaded";
+    for (const char* precision : {"fp32", "cast-fp16", "cast-bf16"}) {
+      const Json body = judge(definition, precision);
+      EXPECT_EQ(body.at("verdict"), "pass") << op << precision << body.at("reason");
+    }
+  }
+}
+
 constexpr auto kCell = R"("operator": "aten::gru_cell", "arguments": [
     {"tensor": {"shape": [32, 64], "fill": "normal", "name": "x"}},
     {"tensor": {"shape": [32, 48], "fill": "normal", "name": "h"}},

@@ -57,7 +57,7 @@ class TrainingTest : public testing::Test {
  protected:
   TrainingTest() {
     cpu_.session.rules.training.updates = 60;
-    cpu_.session.rules.training.seeds = 2;
+    cpu_.session.rules.training.seeds = 3;
   }
 
   Json judge(const cases::Case& definition, std::string_view precision = "fp32") {
@@ -115,6 +115,19 @@ TEST_F(TrainingTest, ALearningRateThatIsTooHighIsNamedFirst) {
 
 Tensor loss_of_a_logarithm(State& state) {
   return loss(state) + (state[kX] * 0).abs().log().mean() * state[kWeight].sum();
+}
+
+// A part of the loss that overflows in FP16 and has no gradient.
+Tensor loss_with_a_tall_part(State& state) {
+  const Tensor tall = state[kX].detach() * 1e3;
+  return loss(state) + at::matmul(tall, tall.t()).max().to(at::kFloat) * 1e-9;
+}
+
+// The scaler looks at gradients alone, and these are finite.
+TEST_F(TrainingTest, ALossThatIsNotFiniteIsNoPassThoughEveryStepIsApplied) {
+  EXPECT_EQ(judge(small_training(loss_with_a_tall_part)).at("verdict"), "pass");
+  EXPECT_TRUE(says(judge(small_training(loss_with_a_tall_part), "autocast-fp16"), "nonfinite",
+                   "and the update was applied: its gradients are finite"));
 }
 
 TEST_F(TrainingTest, AFaultBeforeAnyUpdateIsNotTheLearningRate) {

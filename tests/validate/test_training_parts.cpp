@@ -105,6 +105,16 @@ TEST(Scaling, TheRulesLimitWhatIsSkipped) {
   EXPECT_NE(late.reason.find("the first update was applied at step 17"), std::string::npos) << late.reason;
 }
 
+TEST(Scaling, ARunThatEndsInSkippedStepsIsNoPass) {
+  EXPECT_EQ(judged(run_of(repeated("x", 98) + "..")).verdict, Verdict::kPass);
+  const Judgement falling = judged(run_of(repeated("x", 97) + "..."));
+  EXPECT_EQ(falling.verdict, Verdict::kAmbiguous);
+  EXPECT_NE(falling.reason.find("the last 3 steps were skipped"), std::string::npos) << falling.reason;
+  WatchedRun two = run_of(repeated("x", 97) + "...");
+  for (std::size_t i = 0; i < two.steps.size(); ++i) two.steps[i].stepped.push_back(i > 10);
+  EXPECT_EQ(judged(two).verdict, Verdict::kAmbiguous) << "the other one skipped more, but not at the end";
+}
+
 // At 2^-128 the inverse is infinite: steps go on, and nothing recovers.
 TEST(Scaling, ACollapsedScaleIsNoPass) {
   for (const double scale :

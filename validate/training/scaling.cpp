@@ -47,6 +47,15 @@ void judge_skips(const results::Rules::Training& rules, const Applied& counts, i
   }
 }
 
+// A scale that grew too far is halved once or twice. Longer, and nobody knows whether the training recovers.
+void judge_end(int last_skip, Judgement& judgement) {
+  constexpr int kRecovers = 2;
+  if (last_skip <= kRecovers) return;
+  judgement.worsen(Verdict::kAmbiguous, "the last " + std::to_string(last_skip) +
+                                            " steps were skipped: more steps (training.updates of the rules) "
+                                            "would tell whether the training goes on");
+}
+
 }  // namespace
 
 Applied applied_by(const WatchedRun& run, std::size_t optimizer) {
@@ -61,6 +70,7 @@ Applied applied_by(const WatchedRun& run, std::size_t optimizer) {
       counts.longest_skip = std::max(counts.longest_skip, ++streak);
     }
   }
+  counts.last_skip = streak;
   return counts;
 }
 
@@ -69,11 +79,14 @@ Json judge_scaling(const results::Rules::Training& rules, const WatchedRun& run,
   const int steps = static_cast<int>(run.steps.size());
   Json optimizers = Json::array();
   Applied worst;
+  int last_skip = 0;  // of any optimizer
   for (std::size_t i = 0; i < run.steps.front().stepped.size(); ++i) {
     const Applied counts = applied_by(run, i);
     optimizers.push_back(to_json(counts));
     if (i == 0 || counts.applied < worst.applied) worst = counts;
+    last_skip = std::max(last_skip, counts.last_skip);
   }
+  judge_end(last_skip, judgement);
   Json json = to_json(worst);
   json["optimizers"] = std::move(optimizers);
   const double last = run.steps.back().scale;

@@ -13,7 +13,8 @@ struct Applied {
   int applied = 0;
   int skipped = 0;
   int longest_skip = 0;
-  int first = 0;  // the step of the first applied update, from 1; 0: there was none
+  int last_skip = 0;  // steps at the end that were skipped
+  int first = 0;      // the step of the first applied update, from 1; 0: there was none
 };
 
 Applied applied_by(const WatchedRun& run, std::size_t optimizer);

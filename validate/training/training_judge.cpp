@@ -173,9 +173,13 @@ void judge_finite(const WatchedRun& watched, bool scaler, Judgement& judgement) 
   for (std::size_t i = 0; i < watched.steps.size(); ++i) {
     const StepReport& step = watched.steps[i];
     const std::string where = " at step " + std::to_string(i);
-    // With a scaler, a loss or gradients that are not finite skip the step; scaling.h counts those.
-    if (!scaler && !std::isfinite(step.loss))
-      return judgement.worsen(Verdict::kNonfinite, "the loss is " + text(step.loss) + where);
+    // With a scaler, gradients that are not finite skip the step; scaling.h counts those. A loss alone skips
+    // nothing.
+    if (!std::isfinite(step.loss) && (!scaler || any(step.stepped))) {
+      return judgement.worsen(Verdict::kNonfinite,
+                              "the loss is " + text(step.loss) + where +
+                                  (scaler ? ", and the update was applied: its gradients are finite" : ""));
+    }
     if (!scaler && step.nonfinite > 0) {
       return judgement.worsen(Verdict::kNonfinite,
                               std::to_string(step.nonfinite) + " gradients are not finite" + where);
