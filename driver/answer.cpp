@@ -7,12 +7,12 @@
 #include <map>
 #include <optional>
 
-#include "driver/exit_code.h"
 #include "driver/islands.h"
 #include "driver/names.h"
 #include "driver/sweep_table.h"
 #include "driver/update_times.h"
 #include "driver/words.h"
+#include "results/exit_code.h"
 #include "results/rules.h"
 #include "results/verdict.h"
 
@@ -101,7 +101,7 @@ std::string sentence(const Json& record, const results::Rules& rules, const Prec
   int total = 0, open = 0, suspect = 0, kept = 0, failed = 0, unmeasured = 0, unclear = 0;
   std::vector<Speedup> speedups;
   for (const auto& trial : record.at("trials")) {
-    if (trial.at("precision") != precision.id || is_needless(trial)) continue;
+    if (trial.at("precision") != precision.id || results::is_needless(trial)) continue;
     ++total;
     const auto verdict = results::verdict_from(trial.at("verdict").get<std::string>());
     if (!results::opens_gate(verdict, rules.suspect_opens_gate)) continue;
@@ -152,7 +152,7 @@ void add_failures(const Json& record, const results::Rules& rules, std::vector<s
     if (ids.empty() || ids.back() != id) ids.push_back(id);
   };
   for (const auto& trial : record.at("trials")) {
-    if (is_needless(trial)) continue;
+    if (results::is_needless(trial)) continue;
     const auto id = trial.at("id").get<std::string>();
     const auto verdict = trial.at("verdict").get<std::string>();
     if (verdict == "baseline-invalid" && trial.at("precision") != "fp32") {
@@ -217,7 +217,7 @@ std::vector<std::string> answer(const Json& record) {
   for (auto& remedy : remedies(record)) sentences.push_back(std::move(remedy));
   for (auto& grown : sweep_words(record)) sentences.push_back(std::move(grown));
   add_failures(record, rules, sentences);
-  if (!judges_required(record, rules)) {
+  if (!results::judges_required(record, rules)) {
     sentences.push_back(fmt::format(
         "The rules require {}, and no such trial was judged: this run fails, whatever the others say.",
         join(rules.required, ", ")));

@@ -15,5 +15,9 @@ results::ExitCode devices(const Options& options);
 results::ExitCode reproduce(const Options& options);
 results::ExitCode selftest(const Options& options);
 results::ExitCode compare(const Options& options);
+results::ExitCode archive_list(const Options& options);
+results::ExitCode archive_show(const Options& options);
+results::ExitCode archive_verify(const Options& options);
+results::ExitCode archive_prune(const Options& options);
 
 }  // namespace ampgate::driver

@@ -9,8 +9,6 @@ namespace ampgate::driver {
 
 using results::Json;
 
-bool is_needless(const Json& trial) { return !trial.value(Json::json_pointer("/islands/needed"), true); }
-
 std::vector<std::string> remedies(const Json& record) {
   std::vector<std::string> sentences;
   for (const auto& trial : record.at("trials")) {

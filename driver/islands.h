@@ -8,9 +8,6 @@
 
 namespace ampgate::driver {
 
-// An `islands-*` trial of a case that needs none: neither success nor failure, and nothing to show.
-bool is_needless(const results::Json& trial);
-
 // One sentence for each trial that a set of islands heals, and for each that none does.
 std::vector<std::string> remedies(const results::Json& record);
 

@@ -32,6 +32,14 @@ ExitCode start(const driver::Options& options) {
       return driver::selftest(options);
     case driver::Command::kCompare:
       return driver::compare(options);
+    case driver::Command::kArchiveList:
+      return driver::archive_list(options);
+    case driver::Command::kArchiveShow:
+      return driver::archive_show(options);
+    case driver::Command::kArchiveVerify:
+      return driver::archive_verify(options);
+    case driver::Command::kArchivePrune:
+      return driver::archive_prune(options);
   }
   return ExitCode::kUsage;
 }

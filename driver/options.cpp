@@ -21,6 +21,11 @@ const std::map<std::string, Command> kCommands{
     {"list", Command::kList},         {"devices", Command::kDevices},   {"reproduce", Command::kReproduce},
     {"selftest", Command::kSelfTest}, {"compare", Command::kCompare}};
 
+const std::map<std::string, Command> kArchiveCommands{{"list", Command::kArchiveList},
+                                                      {"show", Command::kArchiveShow},
+                                                      {"verify", Command::kArchiveVerify},
+                                                      {"prune", Command::kArchivePrune}};
+
 constexpr auto kFooter =
     "Exit codes: 0 every required trial opened the gate and was measured; 1 one did not, or none was judged; "
     "2 bad usage, or a file that cannot be trusted; 3 the environment cannot (device, worker, archive); "
@@ -152,14 +157,18 @@ void choose_files(const CLI::App& command, Options& options) {
   options.suite = kFileSuite;
 }
 
+void add_archive(CLI::App& command, Options& options) {
+  command.add_option("--archive", options.archive, "Folder of records")
+      ->type_name("DIR")
+      ->capture_default_str();
+}
+
 void add_execution(CLI::App& command, Options& options) {
   command.add_option("--device", options.device,
                      "cpu, cuda:N, rocm:N or all; default: first accelerator, else cpu");
   command.add_option("--rules", options.rules_file, "What is accepted; default: the built-in rules")
       ->type_name("FILE");
-  command.add_option("--archive", options.archive, "Folder of records")
-      ->type_name("DIR")
-      ->capture_default_str();
+  add_archive(command, options);
   add_seed(command, options);
   command.add_option("--threads", options.threads, "Threads of a worker; default: the CPUs it may use")
       ->check(CLI::Range(1, 4096));
@@ -205,20 +214,29 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 [[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
-  const auto chosen = app.get_subcommands();
-  const CLI::App& scope = chosen.empty() ? app : *chosen.front();
-  const std::string help =
-      "see " + std::string(chosen.empty() ? "ampgate" : "ampgate " + scope.get_name()) + " --help";
+  const CLI::App* scope = &app;
+  std::string words = "ampgate";
+  while (!scope->get_subcommands().empty()) {
+    scope = scope->get_subcommands().front();
+    words += " " + scope->get_name();
+  }
+  const std::string help = "see " + words + " --help";
   const auto extras = app.remaining(true);
   if (!extras.empty() && extras.front().rfind('-', 0) == 0) {
     const std::string word = extras.front().substr(0, extras.front().find('='));
     throw results::UsageError("unknown option '" + word + "'",
-                              suggest(word, option_names(scope)) + " " + help);
+                              suggest(word, option_names(*scope)) + " " + help);
   }
-  if (chosen.empty()) {
-    std::vector<std::string> known;
-    for (const auto& [name, command] : kCommands) known.push_back(name);
+  if (const auto known = command_names(*scope); !known.empty()) {
     if (extras.empty()) throw results::UsageError("a command is missing", "commands: " + join(known, ", "));
     throw results::UsageError("unknown command '" + extras.front() + "'", suggest(extras.front(), known));
   }
@@ -324,6 +342,27 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   compare.add_flag("--json", options.json, "JSON on standard output");
   compare.add_flag("--quiet", options.quiet, "Print only the answer");
 
+  auto& archive = *app.add_subcommand("archive", "The records that were kept");
+  archive.require_subcommand(1);
+  auto& archived = *archive.add_subcommand("list", "All records, oldest first");
+  archived.add_option("--device", options.device, "Only of devices whose name or model this pattern names")
+      ->type_name("GLOB");
+  auto& show = *archive.add_subcommand("show", "One record, as its run printed it");
+  show.add_option("record", options.record, "Its id; a part from either end is enough")->required();
+  show.add_flag("--quiet", options.quiet, "Print only the answer");
+  auto& verify = *archive.add_subcommand("verify", "Is every file as it was written?");
+  for (auto* command : {&archived, &show, &verify})
+    command->add_flag("--json", options.json, "JSON on standard output");
+  auto& prune = *archive.add_subcommand("prune", "Remove old records that nothing rests on");
+  prune
+      .add_option("--keep", options.keep_records,
+                  "How many of the newest records of each device and suite stay in any case")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000))
+      ->required();
+  prune.add_flag("--dry-run", options.dry_run, "Show what would go, and remove nothing");
+  for (auto* command : {&archived, &show, &verify, &prune}) add_archive(*command, options);
+
   auto& selftest = *app.add_subcommand("selftest", "Does the detector catch faults put in on purpose?");
   selftest.add_option("--device", options.device,
                       "cpu, cuda:N or rocm:N; default: first accelerator, else cpu");
@@ -334,8 +373,10 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   selftest.add_flag("--quiet", options.quiet, "Print only the answer");
   add_output(selftest, options);
 
-  for (auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    refuse_empty_values(*command);
+  for (auto* parent : {&app, &archive}) {
+    for (auto* command : parent->get_subcommands([](const CLI::App*) { return true; }))
+      refuse_empty_values(*command);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -349,7 +390,12 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   }
 
   const auto* chosen = app.get_subcommands().front();
-  options.command = kCommands.at(chosen->get_name());
+  if (chosen == &archive) {
+    chosen = archive.get_subcommands().front();
+    options.command = kArchiveCommands.at(chosen->get_name());
+  } else {
+    options.command = kCommands.at(chosen->get_name());
+  }
   split_lists(options.precisions);
   refuse_suite_with_shapes(*chosen, options);
   choose_files(*chosen, options);

@@ -8,7 +8,20 @@
 
 namespace ampgate::driver {
 
-enum class Command { kRun, kValidate, kBench, kList, kDevices, kReproduce, kSelfTest, kCompare };
+enum class Command {
+  kRun,
+  kValidate,
+  kBench,
+  kList,
+  kDevices,
+  kReproduce,
+  kSelfTest,
+  kCompare,
+  kArchiveList,
+  kArchiveShow,
+  kArchiveVerify,
+  kArchivePrune
+};
 
 struct Options {
   Command command = Command::kRun;
@@ -40,12 +53,14 @@ struct Options {
   std::string evidence;  // bench: a record
   std::string in_turns;  // bench: the file in which runs that take turns meet
   int runs_in_turns = 2;
-  std::string record;  // reproduce: a record; compare: A
+  std::string record;  // reproduce: a record; compare: A; archive show: an id
   std::string other;   // compare: B
   std::string trial;   // reproduce: a trial's id
   std::string from;    // reproduce: a checkpoint to go on from
   std::string keep;    // reproduce: where the checkpoint after the last step goes
   std::optional<int> steps;
+  std::optional<int> keep_records;  // archive prune: of each device and suite
+  bool against_archive = false;     // compare: A is the last good run of B's device
   std::string command_line;
 };
 

@@ -10,7 +10,6 @@
 #include "driver/answer.h"
 #include "driver/changed_decisions.h"
 #include "driver/execute.h"
-#include "driver/exit_code.h"
 #include "driver/interrupt.h"
 #include "driver/kept_checkpoints.h"
 #include "driver/machine.h"
@@ -21,6 +20,7 @@
 #include "driver/table.h"
 #include "driver/training_table.h"
 #include "driver/update_times.h"
+#include "results/exit_code.h"
 #include "results/record.h"
 #include "results/sealed.h"
 
@@ -123,7 +123,7 @@ results::ExitCode complete(const Options& options, const WorkerFolder& folder, r
     if (!log_matters(record)) fs::remove(context.workers.log, ignored);
     progress.say("");
     print_record(options, text, journal.record_path().string());
-    return exit_code(record, context.rules);
+    return results::exit_code(record, context.rules);
   } catch (const results::GateError&) {
     std::error_code ignored;
     fs::remove(journal.path(), ignored);

@@ -7,11 +7,11 @@
 #include "driver/commands.h"
 #include "driver/cpus.h"
 #include "driver/device.h"
-#include "driver/exit_code.h"
 #include "driver/report.h"
 #include "driver/run_plan.h"
 #include "driver/shape_check.h"
 #include "driver/sweep.h"
+#include "results/exit_code.h"
 #include "results/record.h"
 
 namespace ampgate::driver {
@@ -111,7 +111,7 @@ ExitCode resume(const Options& options) {
       const Json record = results::read_record(path);
       print_record(options, results::to_text(record) + "\n", path);
       fs::remove(options.resume);
-      return exit_code(record, results::parse_rules(record.at("rules").dump(), path));
+      return results::exit_code(record, results::parse_rules(record.at("rules").dump(), path));
     }
   }
   auto journal = results::Journal::resume(options.resume);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "driver/columns.h"
-#include "driver/islands.h"
 #include "driver/words.h"
+#include "results/exit_code.h"
 
 namespace ampgate::driver {
 namespace {
@@ -101,7 +101,7 @@ std::string table(const Json& record, bool colour) {
   if (!measures) heads.resize(kJudged);
   std::vector<std::vector<Cell>> rows;
   for (const auto& trial : record.at("trials")) {
-    if (!is_needless(trial)) rows.push_back(row(trial, measures));
+    if (!results::is_needless(trial)) rows.push_back(row(trial, measures));
   }
   return in_columns(heads, rows, colour);
 }

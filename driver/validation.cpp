@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "driver/islands.h"
 #include "results/checkpoint_place.h"
 #include "results/error.h"
+#include "results/exit_code.h"
 
 namespace ampgate::driver {
 namespace {
@@ -113,7 +113,7 @@ class Validation {
     context_.journal.append({{"trial", body}});
     const auto verdict = body.at("verdict").get<std::string>();
     context_.progress.advance(body.at("id").get<std::string>() + ": " + verdict,
-                              verdict != "pass" && !is_needless(body));
+                              verdict != "pass" && !results::is_needless(body));
   }
 
   void close_all() {

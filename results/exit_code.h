@@ -5,15 +5,18 @@
 #include "results/json.h"
 #include "results/rules.h"
 
-namespace ampgate::driver {
+namespace ampgate::results {
+
+// An `islands-*` trial of a case that needs none: neither success nor failure, and nothing to show.
+bool is_needless(const Json& trial);
 
 // Was any required trial judged? Where each is `unsupported`, or none was run, every verdict would be
 // accepted.
-bool judges_required(const results::Json& record, const results::Rules& rules);
+bool judges_required(const Json& record, const Rules& rules);
 
 // kOk when every required trial opened the gate and, where the run measures, was measured, and at least one
 // was judged; else kFailed. A required trial that is unsupported fails unless the rules say otherwise; any
 // measurement that was refused, changed its output, crashed or timed out fails.
-results::ExitCode exit_code(const results::Json& record, const results::Rules& rules);
+ExitCode exit_code(const Json& record, const Rules& rules);
 
-}  // namespace ampgate::driver
+}  // namespace ampgate::results
