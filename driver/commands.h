@@ -15,6 +15,7 @@ results::ExitCode devices(const Options& options);
 results::ExitCode reproduce(const Options& options);
 results::ExitCode selftest(const Options& options);
 results::ExitCode compare(const Options& options);
+results::ExitCode export_record(const Options& options);
 results::ExitCode archive_list(const Options& options);
 results::ExitCode archive_show(const Options& options);
 results::ExitCode archive_verify(const Options& options);

@@ -5,7 +5,11 @@
 #include "driver/commands.h"
 #include "driver/names.h"
 #include "driver/terminal.h"
+#include "results/archive.h"
 #include "results/comparison.h"
+#include "results/durable_file.h"
+#include "results/exports.h"
+#include "results/kept_comparison.h"
 #include "results/record.h"
 
 namespace ampgate::driver {
@@ -175,21 +179,48 @@ results::ExitCode exit_code(const Json& summary) {
   return undecided ? results::ExitCode::kIncomparable : results::ExitCode::kOk;
 }
 
-}  // namespace
+// The record that B is compared with, when the archive is to find it.
+std::string last_good(const results::Archive& archive, const Json& b) {
+  if (const auto found = archive.last_good_before(b)) return archive.place(*found).string();
+  const Json& device = b.at("device");
+  throw results::Error(
+      results::ExitCode::kIncomparable,
+      fmt::format("{}: no good run of this device ({}) in suite {} before {}", archive.folder().string(),
+                  device.value("model", device.at("name").get<std::string>()),
+                  b.at("plan").at("suite").get<std::string>(), b.at("id").get<std::string>()),
+      "ampgate archive list shows what there is; or name the record: ampgate compare A B");
+}
 
-results::ExitCode compare(const Options& options) {
-  const Json a = results::read_record(options.record);
-  const Json b = results::read_record(options.other);
+void print(const Options& options, const Json& comparison) {
+  if (options.json) {
+    fmt::print("{}\n", results::to_text(comparison, 2));
+    return;
+  }
+  if (!options.quiet) print_text(comparison);
+  fmt::print("{}\n", answer(comparison.at("summary")));
+}
+
+Json compared(const Json& a, const Json& b) {
   if (a.at("digest") == b.at("digest")) {
     throw results::UsageError("A and B are the same record", "give two records: ampgate compare A B");
   }
-  const Json comparison = results::compare_records(a, b);
-  if (options.json) {
-    fmt::print("{}\n", results::to_text(comparison, 2));
+  return results::compare_records(a, b);
+}
+
+}  // namespace
+
+results::ExitCode compare(const Options& options) {
+  Json comparison;
+  if (options.against_archive) {
+    const results::Archive archive(options.archive);
+    const Json b = results::read_record(options.record);
+    comparison = compared(results::read_record(last_good(archive, b)), b);
+    results::keep_comparison(archive.folder(), comparison);
   } else {
-    if (!options.quiet) print_text(comparison);
-    fmt::print("{}\n", answer(comparison.at("summary")));
+    comparison = compared(results::read_record(options.record), results::read_record(options.other));
   }
+  if (!options.junit.empty()) results::write_in_place(options.junit, results::junit_of_comparison(comparison));
+  print(options, comparison);
   return exit_code(comparison.at("summary"));
 }
 

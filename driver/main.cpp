@@ -32,6 +32,8 @@ ExitCode start(const driver::Options& options) {
       return driver::selftest(options);
     case driver::Command::kCompare:
       return driver::compare(options);
+    case driver::Command::kExport:
+      return driver::export_record(options);
     case driver::Command::kArchiveList:
       return driver::archive_list(options);
     case driver::Command::kArchiveShow:

@@ -19,7 +19,7 @@ namespace {
 const std::map<std::string, Command> kCommands{
     {"run", Command::kRun},           {"validate", Command::kValidate}, {"bench", Command::kBench},
     {"list", Command::kList},         {"devices", Command::kDevices},   {"reproduce", Command::kReproduce},
-    {"selftest", Command::kSelfTest}, {"compare", Command::kCompare}};
+    {"selftest", Command::kSelfTest}, {"compare", Command::kCompare},   {"export", Command::kExport}};
 
 const std::map<std::string, Command> kArchiveCommands{{"list", Command::kArchiveList},
                                                       {"show", Command::kArchiveShow},
@@ -337,10 +337,21 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   add_output(reproduce, options);
 
   auto& compare = *app.add_subcommand("compare", "Is record B right where A was, and as fast?");
-  compare.add_option("A", options.record, "The record to compare with")->required();
-  compare.add_option("B", options.other, "The record that is judged")->required();
+  compare.add_option("A", options.record, "The record to compare with; with --against-archive: B")->required();
+  compare.add_option("B", options.other, "The record that is judged");
+  compare.add_flag("--against-archive", options.against_archive,
+                   "Compare with the last good run of the same device and suite");
+  add_archive(compare, options);
+  compare.add_option("--junit", options.junit, "Write the result as JUnit XML, too")->type_name("FILE");
   compare.add_flag("--json", options.json, "JSON on standard output");
   compare.add_flag("--quiet", options.quiet, "Print only the answer");
+
+  auto& exported = *app.add_subcommand("export", "A record in a format that other tools read");
+  exported.add_option("record", options.record, "The record")->required();
+  exported.add_option("--format", options.format, "csv, google-benchmark or junit")
+      ->check(CLI::IsMember({"csv", "google-benchmark", "junit"}))
+      ->capture_default_str();
+  exported.add_option("--out", options.out, "File to write; default: standard output")->type_name("FILE");
 
   auto& archive = *app.add_subcommand("archive", "The records that were kept");
   archive.require_subcommand(1);
@@ -412,6 +423,12 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   } else if (options.command == Command::kBench && evidence->count() == 0) {
     throw results::UsageError("bench needs --evidence RECORD: it measures only what a validation let through",
                               "make one with: ampgate validate");
+  }
+  if (options.command == Command::kCompare && options.against_archive != options.other.empty()) {
+    throw results::UsageError(options.against_archive
+                                  ? "--against-archive finds A itself, and two records were given"
+                                  : "compare needs two records, A and B",
+                              "ampgate compare A B, or ampgate compare B --against-archive");
   }
   if (options.budget_s && !options.precise && !options.width_percent) {
     throw results::UsageError(

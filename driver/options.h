@@ -17,6 +17,7 @@ enum class Command {
   kReproduce,
   kSelfTest,
   kCompare,
+  kExport,
   kArchiveList,
   kArchiveShow,
   kArchiveVerify,
@@ -61,6 +62,9 @@ struct Options {
   std::optional<int> steps;
   std::optional<int> keep_records;  // archive prune: of each device and suite
   bool against_archive = false;     // compare: A is the last good run of B's device
+  std::string junit;                // compare: a file to write it to as JUnit XML
+  std::string format = "csv";       // export
+  std::string out;                  // export: a file; empty: standard output
   std::string command_line;
 };
 

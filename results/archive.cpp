@@ -161,4 +161,23 @@ ArchivedFile Archive::find(const std::string& id) const {
   throw UsageError("'" + id + "' may be any of " + names, "give more of its id");
 }
 
+std::optional<ArchivedFile> Archive::last_good_before(const Json& record) const {
+  const Json wanted = record_summary(record);
+  const auto device = [](const Json& summary) {
+    const Json& named = summary.at("device");
+    return named.value("uuid", named.at("name").get<std::string>());
+  };
+  std::optional<ArchivedFile> last;
+  for (auto& file : files()) {
+    if (!file.problem.empty()) continue;
+    const Json& summary = file.summary;
+    const bool fits = device(summary) == device(wanted) && summary.at("suite") == wanted.at("suite") &&
+                      summary.at("exit_code") == 0 && summary.at("id") != wanted.at("id") &&
+                      summary.at("began").get<std::string>() <= wanted.at("began").get<std::string>() &&
+                      (summary.at("measured") > 0 || wanted.at("measured") == 0);
+    if (fits) last = std::move(file);
+  }
+  return last;
+}
+
 }  // namespace ampgate::results

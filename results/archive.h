@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,10 @@ class Archive {
   // The record of that id, of which a beginning or an end is enough, or of that path. Throws UsageError where
   // there is none, or several.
   ArchivedFile find(const std::string& id) const;
+
+  // The newest run that was good (exit code 0) of the same device and suite, begun before this record, and
+  // measured where this one was. None where there is no such run.
+  std::optional<ArchivedFile> last_good_before(const Json& record) const;
 
  private:
   std::vector<ArchivedFile> look(bool trust_index) const;

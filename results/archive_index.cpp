@@ -1,10 +1,7 @@
 #include "results/archive_index.h"
 
-#include <unistd.h>
-
 #include <fstream>
 #include <string>
-#include <system_error>
 
 #include "results/durable_file.h"
 #include "results/error.h"
@@ -53,17 +50,12 @@ std::map<fs::path, ArchivedFile> read_index(const fs::path& archive) {
 }
 
 void write_index(const fs::path& archive, const std::vector<ArchivedFile>& files) {
-  const fs::path aside = archive / (std::string(kName) + "." + std::to_string(::getpid()));
-  std::error_code ignored;
+  std::string text = std::string(kHead) + "\n";
+  for (const auto& file : files) text += to_text(to_json(file)) + "\n";
   try {
-    std::string text = std::string(kHead) + "\n";
-    for (const auto& file : files) text += to_text(to_json(file)) + "\n";
-    NewFile(aside).write(text);
-    fs::rename(aside, archive / kName);
+    write_in_place(archive / kName, text);
   } catch (const EnvironmentError&) {
-    fs::remove(aside, ignored);
-  } catch (const fs::filesystem_error&) {
-    fs::remove(aside, ignored);
+    return;
   }
 }
 

@@ -48,4 +48,24 @@ NewFile::NewFile(std::filesystem::path path)
 
 NewFile::~NewFile() { close(descriptor_); }
 
+void write_in_place(const std::filesystem::path& path, std::string_view bytes) {
+  std::filesystem::path aside = path;
+  aside += "." + std::to_string(::getpid());
+  try {
+    NewFile file(aside);
+    file.write(bytes);
+    file.sync();
+    std::filesystem::rename(aside, path);
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::error_code ignored;
+    std::filesystem::remove(aside, ignored);
+    throw EnvironmentError(path.string() + ": cannot be written: " + error.code().message(),
+                           "choose another place");
+  } catch (const EnvironmentError&) {
+    std::error_code ignored;
+    std::filesystem::remove(aside, ignored);
+    throw;
+  }
+}
+
 }  // namespace ampgate::results

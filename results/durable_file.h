@@ -33,4 +33,7 @@ class NewFile {
   int descriptor_;
 };
 
+// Written aside, synced and renamed: whoever looks finds the old file or the whole new one.
+void write_in_place(const std::filesystem::path& path, std::string_view bytes);
+
 }  // namespace ampgate::results

@@ -20,6 +20,10 @@ std::vector<MeasurementVerdict> measurements(const Json& trial) {
   return verdicts;
 }
 
+}  // namespace
+
+bool is_needless(const Json& trial) { return !trial.value(Json::json_pointer("/islands/needed"), true); }
+
 bool is_fine(const Json& trial, const Rules& rules, bool measures) {
   for (const auto verdict : measurements(trial)) {
     if (!carries_numbers(verdict)) return false;
@@ -31,10 +35,6 @@ bool is_fine(const Json& trial, const Rules& rules, bool measures) {
   if (!opens_gate(verdict, rules.suspect_opens_gate)) return false;
   return !measures || trial.contains("measurement");
 }
-
-}  // namespace
-
-bool is_needless(const Json& trial) { return !trial.value(Json::json_pointer("/islands/needed"), true); }
 
 bool judges_required(const Json& record, const Rules& rules) {
   const Json& trials = record.at("trials");

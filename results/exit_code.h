@@ -10,6 +10,9 @@ namespace ampgate::results {
 // An `islands-*` trial of a case that needs none: neither success nor failure, and nothing to show.
 bool is_needless(const Json& trial);
 
+// Does the run not fail for this trial? `measures`: it is one that measures what passed.
+bool is_fine(const Json& trial, const Rules& rules, bool measures);
+
 // Was any required trial judged? Where each is `unsupported`, or none was run, every verdict would be
 // accepted.
 bool judges_required(const Json& record, const Rules& rules);

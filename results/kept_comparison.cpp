@@ -1,7 +1,5 @@
 #include "results/kept_comparison.h"
 
-#include <unistd.h>
-
 #include <system_error>
 
 #include "results/durable_file.h"
@@ -20,20 +18,13 @@ fs::path keep_comparison(const fs::path& archive, const Json& comparison) {
   const fs::path folder = archive / kFolder;
   const std::string name = comparison.at("a").at("id").get<std::string>() + "-" +
                            comparison.at("b").at("id").get<std::string>() + ".json";
-  const fs::path aside = folder / (name + "." + std::to_string(::getpid()));
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
     throw EnvironmentError(folder.string() + ": cannot be made: " + error.message(),
                            "choose another folder with --archive");
   }
-  {
-    NewFile file(aside);
-    file.write(to_text(comparison) + "\n");
-    file.sync();
-  }
-  fs::rename(aside, folder / name, error);
-  if (error) fail_to_write("cannot be renamed", aside);
+  write_in_place(folder / name, to_text(comparison) + "\n");
   return folder / name;
 }
 
