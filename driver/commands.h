@@ -16,6 +16,7 @@ results::ExitCode reproduce(const Options& options);
 results::ExitCode selftest(const Options& options);
 results::ExitCode compare(const Options& options);
 results::ExitCode export_record(const Options& options);
+results::ExitCode decide(const Options& options);
 results::ExitCode archive_list(const Options& options);
 results::ExitCode archive_show(const Options& options);
 results::ExitCode archive_verify(const Options& options);

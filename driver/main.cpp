@@ -34,6 +34,8 @@ ExitCode start(const driver::Options& options) {
       return driver::compare(options);
     case driver::Command::kExport:
       return driver::export_record(options);
+    case driver::Command::kDecide:
+      return driver::decide(options);
     case driver::Command::kArchiveList:
       return driver::archive_list(options);
     case driver::Command::kArchiveShow:

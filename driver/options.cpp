@@ -19,7 +19,8 @@ namespace {
 const std::map<std::string, Command> kCommands{
     {"run", Command::kRun},           {"validate", Command::kValidate}, {"bench", Command::kBench},
     {"list", Command::kList},         {"devices", Command::kDevices},   {"reproduce", Command::kReproduce},
-    {"selftest", Command::kSelfTest}, {"compare", Command::kCompare},   {"export", Command::kExport}};
+    {"selftest", Command::kSelfTest}, {"compare", Command::kCompare},   {"export", Command::kExport},
+    {"decide", Command::kDecide}};
 
 const std::map<std::string, Command> kArchiveCommands{{"list", Command::kArchiveList},
                                                       {"show", Command::kArchiveShow},
@@ -352,6 +353,11 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
       ->check(CLI::IsMember({"csv", "google-benchmark", "junit"}))
       ->capture_default_str();
   exported.add_option("--out", options.out, "File to write; default: standard output")->type_name("FILE");
+
+  auto& decide = *app.add_subcommand("decide", "FP16, BF16 or FP32: a table with a recommendation for each case");
+  decide.add_option("records", options.records, "Records, of one or several devices")->required();
+  decide.add_flag("--json", options.json, "JSON on standard output");
+  decide.add_flag("--csv", options.csv, "CSV on standard output");
 
   auto& archive = *app.add_subcommand("archive", "The records that were kept");
   archive.require_subcommand(1);

@@ -18,6 +18,7 @@ enum class Command {
   kSelfTest,
   kCompare,
   kExport,
+  kDecide,
   kArchiveList,
   kArchiveShow,
   kArchiveVerify,
@@ -64,6 +65,8 @@ struct Options {
   bool against_archive = false;     // compare: A is the last good run of B's device
   std::string junit;                // compare: a file to write it to as JUnit XML
   std::string format = "csv";       // export
+  std::vector<std::string> records;  // decide
+  bool csv = false;                  // decide
   std::string out;                  // export: a file; empty: standard output
   std::string command_line;
 };

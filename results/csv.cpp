@@ -1,3 +1,4 @@
+#include <array>
 #include <initializer_list>
 #include <utility>
 #include <vector>
@@ -24,8 +25,8 @@ constexpr Columns kOfTrial{{"trial", "/id"},
                            {"decision_defects", "/decisions/defects"},
                            {"accuracy", "/decisions/accuracy/trial"},
                            {"accuracy_fp32", "/decisions/accuracy/baseline"},
-                           {"rmse", "/decisions/regression/trial_rmse"},
-                           {"rmse_fp32", "/decisions/regression/baseline_rmse"}};
+                           {"rmse", "/decisions/regression/against_targets/trial/rmse"},
+                           {"rmse_fp32", "/decisions/regression/against_targets/baseline/rmse"}};
 
 constexpr Columns kOfMeasurement{{"measurement_verdict", "/verdict"},
                                  {"time_ns", "/time_ns/median"},
@@ -44,6 +45,33 @@ constexpr Columns kOfMeasurement{{"measurement_verdict", "/verdict"},
                                  {"gbps", "/gbps/value"},
                                  {"peak_bytes", "/memory/peak_bytes"},
                                  {"allocations", "/memory/allocations"}};
+
+constexpr Columns kOfChoice{{"record", "/record"},
+                            {"device", "/device"},
+                            {"model", "/model"},
+                            {"case", "/case"},
+                            {"shape", "/shape"}};
+
+// Below "/fp16" and "/bf16".
+constexpr Columns kOfWay{{"way", "/precision"},
+                         {"verdict", "/verdict"},
+                         {"margin", "/margin"},
+                         {"decision_rows", "/decisions/rows"},
+                         {"decision_flips", "/decisions/flips"},
+                         {"decision_defects", "/decisions/defects"},
+                         {"accuracy", "/decisions/accuracy/trial"},
+                         {"rmse", "/regression/trial/rmse"},
+                         {"speedup_over_fp32", "/speedup_over_fp32/value"},
+                         {"speedup_over_fp32_low", "/speedup_over_fp32/interval/0"},
+                         {"speedup_over_fp32_high", "/speedup_over_fp32/interval/1"},
+                         {"memory_to_fp32", "/memory_to_fp32"},
+                         {"islands", "/islands"}};
+
+constexpr Columns kOfAnswer{{"fp16_to_bf16", "/fp16_to_bf16/value"},
+                            {"fp16_to_bf16_low", "/fp16_to_bf16/interval/0"},
+                            {"fp16_to_bf16_high", "/fp16_to_bf16/interval/1"},
+                            {"recommended", "/recommendation/precision"},
+                            {"why", "/recommendation/in_words"}};
 
 std::string field(const Json& value) {
   if (value.is_null()) return "";
@@ -89,6 +117,29 @@ std::string csv(const Json& record) {
     text += line(record, trial, "warm", trial.value("measurement", Json::object()));
     const Json variants = trial.value("variants", Json::object());
     for (const auto& [mode, measured] : variants.items()) text += line(record, trial, mode, measured);
+  }
+  return text;
+}
+
+std::string choices_csv(const Json& entries) {
+  constexpr std::array kTypes{"fp16", "bf16"};
+  std::vector<std::string> head;
+  for (const auto& [name, where] : kOfChoice) head.emplace_back(name);
+  for (const std::string type : kTypes) {
+    for (const auto& [name, where] : kOfWay) head.push_back(type + "_" + name);
+    head.push_back(type + "_absent");
+  }
+  for (const auto& [name, where] : kOfAnswer) head.emplace_back(name);
+  std::string text = line(head);
+  for (const auto& entry : entries) {
+    std::vector<std::string> fields;
+    add(fields, entry, kOfChoice);
+    for (const char* type : kTypes) {
+      add(fields, entry.value(type, Json::object()), kOfWay);
+      fields.push_back(field(entry.value("absent", Json::object()).value(type, Json())));
+    }
+    add(fields, entry, kOfAnswer);
+    text += line(fields);
   }
   return text;
 }

@@ -17,6 +17,9 @@ Json google_benchmark(const Json& record);
 // A line for each trial and mode, with a head; by RFC 4180. What is absent is empty.
 std::string csv(const Json& record);
 
+// The same of entries of `choices` (choices.h), each with "record", "device" and "model".
+std::string choices_csv(const Json& entries);
+
 // JUnit XML, as CI systems read it: a test case a trial. Of a record: what a run fails for is a failure,
 // `unsupported` is skipped. Of a comparison: worse and slower are failures, what was refused is an error, what
 // is ambiguous is skipped.

@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "driver/columns.h"
+#include "driver/commands.h"
+#include "driver/names.h"
+#include "driver/terminal.h"
+#include "driver/words.h"
+#include "results/choices.h"
+#include "results/exports.h"
+#include "results/record.h"
+
+namespace ampgate::driver {
+namespace {
+
+using results::Json;
+
+std::string device_words(const Json& entry) { return entry.value("model", entry.at("device").get<std::string>()); }
+
+// "cast-fp16", or why there is no way.
+std::vector<Cell> way_cells(const Json& entry, const char* type) {
+  if (!entry.contains(type)) {
+    const auto reason = entry.at("absent").at(type).get<std::string>();
+    const auto verdict = reason.substr(0, reason.find(':', reason.find(':') + 1));
+    return {{"no", Colour::kRed}, {verdict.substr(std::min(verdict.size(), verdict.find(": ") + 2))}, {"-"}, {"-"}, {"-"}};
+  }
+  const Json& way = entry.at(type);
+  const auto precision = way.at("precision").get<std::string>();
+  const auto verdict = way.at("verdict").get<std::string>();
+  std::string changed = "-";
+  if (const Json decisions = way.value("decisions", Json::object()); decisions.contains("rows"))
+    changed = fmt::format("{} of {}", decisions.value("flips", 0) + decisions.value("lost", 0),
+                          decisions.at("rows").get<std::int64_t>());
+  const auto text = [&](const Json::json_pointer& where) {
+    return way.contains(where) && way.at(where).is_number() ? ratio_words(way.at(where).get<double>())
+                                                            : std::string("-");
+  };
+  return {{precision.substr(0, precision.find('-')), colour_of(verdict)},
+          {text(Json::json_pointer("/margin"))},
+          {changed},
+          {text(Json::json_pointer("/speedup_over_fp32/value"))},
+          {text(Json::json_pointer("/memory_to_fp32"))}};
+}
+
+std::string interval_words(const Json& ratio) {
+  const std::string value = ratio_words(ratio.at("value").get<double>());
+  if (!ratio.contains("interval")) return value;
+  return fmt::format("{} ({} to {})", value, ratio_words(ratio["interval"].at(0).get<double>()),
+                     ratio_words(ratio["interval"].at(1).get<double>()));
+}
+
+void print_table(const Json& entries, bool several) {
+  std::vector<Column> columns{{"case"}, {"shape"}};
+  if (several) columns.push_back({"device"});
+  for (const char* type : {"FP16", "BF16"}) {
+    for (const Column& column : {Column{type}, Column{"margin", true}, Column{"changed", true},
+                                 Column{"speed-up", true}, Column{"memory", true}})
+      columns.push_back(column);
+  }
+  columns.push_back({"FP16 : BF16"});
+  columns.push_back({"recommended"});
+  std::vector<std::vector<Cell>> rows;
+  for (const auto& entry : entries) {
+    std::vector<Cell> row{{entry.at("case").get<std::string>()}, {entry.at("shape").get<std::string>()}};
+    if (several) row.push_back({device_words(entry)});
+    for (const char* type : {"fp16", "bf16"}) {
+      for (auto& cell : way_cells(entry, type)) row.push_back(std::move(cell));
+    }
+    row.push_back({entry.contains("fp16_to_bf16") ? interval_words(entry["fp16_to_bf16"]) : "-"});
+    row.push_back({entry.at("recommendation").at("in_words").get<std::string>()});
+    rows.push_back(std::move(row));
+  }
+  fmt::print("{}\n", in_columns(columns, rows, wants_colour(STDOUT_FILENO)));
+}
+
+// How many cases each answer is right for, a line for each device.
+void print_summary(const Json& entries) {
+  std::map<std::string, std::map<std::string, int>> counts;
+  for (const auto& entry : entries) {
+    const Json& said = entry.at("recommendation");
+    ++counts[device_words(entry)][said.value("precision", std::string("none"))];
+  }
+  for (const auto& [device, answers] : counts) {
+    std::vector<std::string> words;
+    for (const auto& [precision, count] : answers) words.push_back(fmt::format("{} {}", count, precision));
+    fmt::print("{}: {}\n", device, join(words, ", "));
+  }
+}
+
+}  // namespace
+
+results::ExitCode decide(const Options& options) {
+  Json entries = Json::array();
+  for (const auto& path : options.records) {
+    const Json record = results::read_record(path);
+    for (Json entry : results::choices(record)) {
+      entry["record"] = record.at("id");
+      entry["device"] = record.at("device").at("name");
+      if (record["device"].contains("model")) entry["model"] = record["device"]["model"];
+      entries.push_back(std::move(entry));
+    }
+  }
+  // Devices of one case stand together, in the order of the records.
+  std::map<std::string, std::size_t> order;
+  const auto name = [](const Json& entry) {
+    return entry.at("case").get<std::string>() + "/" + entry.at("shape").get<std::string>();
+  };
+  for (const auto& entry : entries) order.emplace(name(entry), order.size());
+  std::stable_sort(entries.begin(), entries.end(),
+                   [&](const Json& a, const Json& b) { return order.at(name(a)) < order.at(name(b)); });
+  if (options.json) {
+    fmt::print("{}\n", results::to_text(entries, 2));
+  } else if (options.csv) {
+    fmt::print("{}", results::choices_csv(entries));
+  } else {
+    print_table(entries, options.records.size() > 1);
+    print_summary(entries);
+  }
+  return results::ExitCode::kOk;
+}
+
+}  // namespace ampgate::driver
