@@ -179,8 +179,12 @@ results::ExitCode exit_code(const Json& summary) {
   return undecided ? results::ExitCode::kIncomparable : results::ExitCode::kOk;
 }
 
-// The record that B is compared with, when the archive is to find it.
-std::string last_good(const results::Archive& archive, const Json& b) {
+// The record that B is compared with, when the archive is to find it: the golden one of B's rules, else the
+// last good run.
+std::string baseline(const results::Archive& archive, const Json& b) {
+  const auto rules = results::parse_rules(b.at("rules").dump(), "/rules");
+  const auto golden = results::golden_record(rules, b.at("device").value("model", ""));
+  if (!golden.empty()) return archive.place(archive.find(golden)).string();
   if (const auto found = archive.last_good_before(b)) return archive.place(*found).string();
   const Json& device = b.at("device");
   throw results::Error(
@@ -214,7 +218,7 @@ results::ExitCode compare(const Options& options) {
   if (options.against_archive) {
     const results::Archive archive(options.archive);
     const Json b = results::read_record(options.record);
-    comparison = compared(results::read_record(last_good(archive, b)), b);
+    comparison = compared(results::read_record(baseline(archive, b)), b);
     results::keep_comparison(archive.folder(), comparison);
   } else {
     comparison = compared(results::read_record(options.record), results::read_record(options.other));

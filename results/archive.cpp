@@ -92,8 +92,9 @@ Json record_summary(const Json& record) {
   }
   summary["measured"] = measured;
   const Json::json_pointer evidence("/evidence_source/id");
-  if (record.contains(evidence)) summary["rests_on"] = {record.at(evidence)};
+  if (record.contains(evidence)) summary["rests_on"].push_back(record.at(evidence));
   const Rules rules = parse_rules(record.at("rules").dump(), "/rules");
+  for (const auto& [model, id] : rules.golden) summary["rests_on"].push_back(id);
   summary["exit_code"] = static_cast<int>(exit_code(record, rules));
   return summary;
 }

@@ -152,6 +152,14 @@ void read_targets(ObjectReader reader, std::map<std::string, std::map<std::strin
   }
 }
 
+void read_golden(ObjectReader reader, std::map<std::string, std::string>& golden) {
+  golden.clear();
+  for (const std::string& model : reader.keys()) {
+    reader.read(model, golden[model]);
+    if (golden[model].empty()) reader.fail(model, "must be the id of a record");
+  }
+}
+
 void read_by_case(ObjectReader reader, std::map<std::string, double>& values, double high) {
   values.clear();
   for (const std::string& name : reader.keys()) reader.read(name, values[name], 0, high);
@@ -199,6 +207,7 @@ Rules parse_rules(std::string_view text, const std::string& where) {
   }
   if (reader.has("training")) read_training(reader.object("training"), rules.training);
   if (reader.has("targets")) read_targets(reader.object("targets"), rules.targets);
+  if (reader.has("golden")) read_golden(reader.object("golden"), rules.golden);
   reader.refuse_unknown();
   check_contradictions(reader, rules);
   return rules;

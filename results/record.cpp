@@ -108,7 +108,11 @@ Json trial_section(const RunData& run, const Json& planned, const Rules& rules, 
 
 }  // namespace
 
-std::string rules_digest(const Rules& rules) { return sha256_hex(to_json(rules).dump()); }
+std::string rules_digest(const Rules& rules) {
+  Json json = to_json(rules);
+  json.erase("golden");
+  return sha256_hex(json.dump());
+}
 
 Json build_record(const RunData& run, const Rules& rules, const std::string& finished) {
   const Json& plan = run.header.at("plan");

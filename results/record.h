@@ -20,7 +20,7 @@ Json build_record(const RunData& run, const Rules& rules, const std::string& fin
 // record.
 Json read_record(const std::string& path);
 
-// The SHA-256 that rules are known by: that of their JSON with every key present.
+// The SHA-256 that rules are known by: that of their JSON with every key present but `golden`.
 std::string rules_digest(const Rules& rules);
 
 }  // namespace ampgate::results

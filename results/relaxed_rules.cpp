@@ -169,7 +169,8 @@ const std::vector<std::pair<std::string, Relaxed>>& directions() {
       {"/training/max_zeroed_share", Relaxed::kByMore},
       {"/training/max_accuracy_loss", Relaxed::kByMore},
       {"/training/max_rmse_ratio", Relaxed::kByMore},
-      {"/targets", Relaxed::kByEntries}};
+      {"/targets", Relaxed::kByEntries},
+      {"/golden", Relaxed::kNever}};
   return table;
 }
 

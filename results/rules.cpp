@@ -1,6 +1,7 @@
 #include "results/rules.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "results/pattern.h"
 
@@ -42,6 +43,12 @@ Json targets_json(const std::map<std::string, std::map<std::string, Rules::Floor
       if (floors.min_speedup_over_fp32) entry["min_speedup_over_fp32"] = *floors.min_speedup_over_fp32;
     }
   }
+  return result;
+}
+
+Json golden_json(const std::map<std::string, std::string>& golden) {
+  Json result = Json::object();
+  for (const auto& [model, record] : golden) result[model] = record;
   return result;
 }
 
@@ -92,12 +99,22 @@ Json to_json(const Rules& rules) {
             {"max_zeroed_share", rules.training.max_zeroed_share},
             {"max_accuracy_loss", rules.training.max_accuracy_loss},
             {"max_rmse_ratio", rules.training.max_rmse_ratio}}},
-          {"targets", targets_json(rules.targets)}};
+          {"targets", targets_json(rules.targets)},
+          {"golden", golden_json(rules.golden)}};
 }
 
 bool is_required(const Rules& rules, std::string_view precision) {
   return std::any_of(rules.required.begin(), rules.required.end(),
                      [&](const std::string& pattern) { return matches(pattern, precision); });
+}
+
+std::string golden_record(const Rules& rules, const std::string& model) {
+  const std::pair<const std::string, std::string>* longest = nullptr;
+  for (const auto& entry : rules.golden) {
+    const bool longer = longest == nullptr || entry.first.size() > longest->first.size();
+    if (matches(entry.first, model) && longer) longest = &entry;
+  }
+  return longest == nullptr ? std::string() : longest->second;
 }
 
 const Rules::OutputRule* output_rule(const Rules& rules, const std::string& case_name,

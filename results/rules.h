@@ -101,6 +101,11 @@ struct Rules {
   };
   // By pattern over the device's model, then by pattern over trial ids.
   std::map<std::string, std::map<std::string, Floors>> targets;
+
+  // By pattern over the device's model: the id of the record that others of that model are compared with. It
+  // accepts nothing and refuses nothing, and is no part of the rules' digest: the golden record itself was made
+  // before it could be named.
+  std::map<std::string, std::string> golden;
 };
 
 // Throws FileError with the JSON pointer for a wrong type, an unknown or duplicate key, a value out of range
@@ -112,6 +117,9 @@ Json to_json(const Rules& rules);
 
 // Does a pattern of `required` match? `*` stands for any characters.
 bool is_required(const Rules& rules, std::string_view precision);
+
+// The golden record for devices of a model; empty where none is named. Of several patterns the longest counts.
+std::string golden_record(const Rules& rules, const std::string& model);
 
 // The rule for an output: its own, else its case's; null when there is neither.
 const Rules::OutputRule* output_rule(const Rules& rules, const std::string& case_name,

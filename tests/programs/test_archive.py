@@ -1,4 +1,4 @@
-"""`ampgate archive`: what is there, whether it is as it was written, and what may go. By the worker without LibTorch."""
+"""`ampgate archive`: what is there, whether it is as it was written, and what may go."""
 
 from __future__ import annotations
 
@@ -123,7 +123,6 @@ def test_verify_names_every_file_that_was_touched(fake_worker: Path, archive: Pa
     assert moved != text
     stamp = altered.stat()
     altered.write_text(moved)
-    # Nothing but the content tells: the same size would need the same length, which this has not.
     os.utime(altered, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     cut.write_bytes(cut.read_bytes()[:-100])
     empty.write_bytes(b"")

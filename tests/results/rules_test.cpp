@@ -47,7 +47,8 @@ TEST(Rules, EveryKeyIsReadBack) {
       R"("training":{"updates":50,"seeds":4,"shadow_steps":2,"max_skipped_share":0.5,"max_consecutive_skips":3,)"
       R"("max_steps_to_first_update":5,"min_scale":1.0,"max_gradient_error":0.2,"max_zeroed_share":0.1,)"
       R"("max_accuracy_loss":0.02,"max_rmse_ratio":1.25},)"
-      R"("targets":{"NVIDIA H100*":{"matmul/*":{"min_tflops":400.0,"min_gbps":1.0,"min_speedup_over_fp32":1.5}}}})";
+      R"("targets":{"NVIDIA H100*":{"matmul/*":{"min_tflops":400.0,"min_gbps":1.0,"min_speedup_over_fp32":1.5}}},)"
+      R"("golden":{"NVIDIA*":"20261130T053500Z-31f2078e"}})";
   EXPECT_EQ(to_json(parse_rules(text, "r")).dump(), text);
 }
 
@@ -163,10 +164,23 @@ TEST(Rules, AnOutputsOwnRuleTakesThePlaceOfItsCases) {
 TEST(Rules, TheDigestIgnoresLayoutButNoValue) {
   const Rules rules;
   EXPECT_EQ(rules_digest(parse_rules("{ \"trial_limit_s\" : 1.2e2 }", "r")), rules_digest(rules));
-  EXPECT_EQ(rules_digest(rules), sha256_hex(to_json(rules).dump()));
+  Json without = to_json(rules);
+  without.erase("golden");
+  EXPECT_EQ(rules_digest(rules), sha256_hex(without.dump()));
   Rules other;
   other.bounds.lambda = 4.5;
   EXPECT_NE(rules_digest(other), rules_digest(rules));
+}
+
+// A golden record is made under rules that cannot name it yet.
+TEST(Rules, GoldenRecordsAreNoPartOfTheDigest) {
+  const Rules rules = parse_rules(R"({"golden": {"AMD*": "a", "AMD EPYC*": "b", "*": "c"}})", "r");
+  EXPECT_EQ(rules_digest(rules), rules_digest(Rules()));
+  EXPECT_EQ(golden_record(rules, "AMD EPYC (family 26, model 2)"), "b");
+  EXPECT_EQ(golden_record(rules, "AMD Ryzen"), "a");
+  EXPECT_EQ(golden_record(rules, "NVIDIA H100"), "c");
+  EXPECT_EQ(golden_record(Rules(), "NVIDIA H100"), "");
+  expect_problem(R"({"golden": {"AMD*": ""}})", "/golden/AMD*", "must be the id of a record");
 }
 
 }  // namespace

@@ -1,0 +1,153 @@
+"""Records and comparisons for other tools: read back by parsers that are not ours."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import statistics
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ampgate, records
+
+
+@pytest.fixture(scope="module")
+def record(fake_worker: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With a trial that failed, one that was not measured, and another mode."""
+    archive = tmp_path_factory.mktemp("exported")
+    do = [
+        {"phase": "validate", "id": "matmul/4x5x6/cast-fp16", "do": "inaccurate"},
+        {"phase": "bench", "id": "matmul/4x5x6/cast-bf16", "do": "crashed"},
+    ]
+    result = ampgate(
+        "run", "--suite", "smoke", "--latency", "--worker", fake_worker, "--archive", archive,
+        env={"FAKE_WORKER": json.dumps(do)},
+    )  # fmt: skip
+    assert result.code == 1, result.err
+    return records(archive)[0]
+
+
+def exported(record: Path, what: str) -> str:
+    result = ampgate("export", record, "--format", what)
+    assert result.code == 0, result.err
+    return result.out
+
+
+def test_csv(record: Path) -> None:
+    trials = {trial["id"]: trial for trial in json.loads(record.read_text())["trials"]}
+    rows = list(csv.DictReader(io.StringIO(exported(record, "csv"), newline="")))
+    warm = {row["trial"]: row for row in rows if row["mode"] == "warm"}
+    assert set(warm) == set(trials)
+    assert {row["trial"] for row in rows if row["mode"] == "latency"} == {
+        name for name, trial in trials.items() if "latency" in trial.get("variants", {})
+    }
+    for name, trial in trials.items():
+        row = warm[name]
+        assert row["verdict"] == trial["verdict"]
+        assert row["reason"] == trial["reason"]
+        measured = trial.get("measurement", {})
+        assert row["measurement_verdict"] == measured.get("verdict", "")
+        time = measured.get("time_ns")
+        assert row["time_ns"] == ("" if time is None else json.dumps(time["median"]))
+
+
+def test_google_benchmark(record: Path) -> None:
+    trials = {trial["id"]: trial for trial in json.loads(record.read_text())["trials"]}
+    document = json.loads(exported(record, "google-benchmark"))
+    by_name: dict[str, list[dict[str, Any]]] = {}
+    for entry in document["benchmarks"]:
+        by_name.setdefault(entry["run_name"], []).append(entry)
+    measured = {name for name, trial in trials.items() if "time_ns" in trial.get("measurement", {})}
+    assert measured <= set(by_name)
+    assert {name for name in by_name if not name.endswith("/latency")} == measured
+    for name in measured:
+        entries = by_name[name]
+        assert [entry["repetition_index"] for entry in entries] == list(range(len(entries)))
+        assert {entry["repetitions"] for entry in entries} == {len(entries)}
+        kept = [
+            row for row in trials[name]["measurement"]["samples"] if len(row) < 6 or not row[5].get("left_out", False)
+        ]
+        assert [entry["real_time"] for entry in entries] == pytest.approx([row[4] / row[3] for row in kept])
+        # Of blocks of equal weight the record's own median lies among them.
+        times = [entry["real_time"] for entry in entries]
+        assert min(times) <= trials[name]["measurement"]["time_ns"]["median"] <= max(times)
+        assert statistics.median(times) > 0
+
+
+def test_junit(record: Path) -> None:
+    trials = json.loads(record.read_text())["trials"]
+    suites = ElementTree.fromstring(exported(record, "junit"))
+    (suite,) = suites
+    cases = {f"{case.get('classname')}/{case.get('name')}": case for case in suite}
+    assert set(cases) == {trial["id"] for trial in trials}
+    failed = {name for name, case in cases.items() if case.find("failure") is not None}
+    assert failed == {"matmul/4x5x6/cast-fp16", "matmul/4x5x6/cast-bf16"}
+    assert suite.get("failures") == "2"
+    assert suite.get("tests") == str(len(trials))
+    message = cases["matmul/4x5x6/cast-fp16"].find("failure").get("message")
+    assert message.startswith("inaccurate: ")
+
+
+def test_junit_of_a_comparison(record: Path, fake_worker: Path, tmp_path: Path) -> None:
+    ampgate(
+        "run", "--suite", "smoke", "--latency", "--worker", fake_worker, "--archive", tmp_path,
+        env={"FAKE_WORKER": "[]"},
+    )  # fmt: skip
+    (good,) = records(tmp_path)
+    out = tmp_path / "compared.xml"
+    result = ampgate("compare", good, record, "--junit", out)
+    assert result.code == 1, "verdicts got worse"
+    cases = {f"{case.get('classname')}/{case.get('name')}": case for case in ElementTree.parse(out).getroot()[0]}
+    failure = cases["matmul/4x5x6/cast-fp16"].find("failure")
+    assert failure.get("message") == "verdict from pass to inaccurate"
+    assert cases["matmul/4x5x6/fp32"].find("failure") is None
+
+
+def test_against_the_archive(fake_worker: Path, tmp_path: Path) -> None:
+    def run(*do: dict[str, str]) -> Path:
+        before = set(records(tmp_path))
+        ampgate(
+            "run", "--suite", "smoke", "--worker", fake_worker, "--archive", tmp_path,
+            env={"FAKE_WORKER": json.dumps(do)},
+        )  # fmt: skip
+        (new,) = set(records(tmp_path)) - before
+        return new
+
+    bad = {"phase": "validate", "id": "matmul/4x5x6/cast-fp16", "do": "inaccurate"}
+    first = run(bad)
+    alone = ampgate("compare", first, "--against-archive", "--archive", tmp_path)
+    assert alone.code == 5
+    assert "no good run of this device (Fake CPU) in suite smoke before" in alone.err
+    good = run()
+    run(bad)
+    last = run()
+    result = ampgate("compare", last, "--against-archive", "--archive", tmp_path, "--json")
+    assert result.json()["a"]["id"] == good.stem, "the one between them was not good"
+    (kept,) = (tmp_path / ".comparisons").iterdir()
+    assert json.loads(kept.read_text()) == result.json()
+    pruned = ampgate("archive", "prune", "--keep", "1", "--archive", tmp_path)
+    assert f"{good.name}: the comparison {kept.stem} names it as its baseline" in pruned.out
+    assert set(records(tmp_path)) == {good, last}
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps({"golden": {"Fake*": good.stem}}))
+    compared = ampgate(
+        "run", "--suite", "smoke", "--worker", fake_worker, "--archive", tmp_path, "--rules", rules,
+        env={"FAKE_WORKER": "[]"},
+    )  # fmt: skip
+    assert compared.code == 0, compared.err
+    newest = records(tmp_path)[-1]
+    golden = ampgate("compare", newest, "--against-archive", "--archive", tmp_path, "--json").json()
+    assert golden["a"]["id"] == good.stem, "although another good run is newer"
+    assert golden["summary"]["refused"] == 0
+    for arguments in ((last, good, "--against-archive"), (last,)):
+        assert ampgate("compare", *arguments, "--archive", tmp_path).code == 2
+
+
+def test_a_file_that_cannot_be_written(record: Path, tmp_path: Path) -> None:
+    result = ampgate("export", record, "--out", tmp_path / "missing" / "x.csv")
+    assert result.code == 3
+    assert "missing" in result.err
+    assert ampgate("export", record, "--format", "xls").code == 2
