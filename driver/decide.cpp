@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "driver/columns.h"
 #include "driver/commands.h"
@@ -20,13 +21,8 @@ using results::Json;
 
 std::string device_words(const Json& entry) { return entry.value("model", entry.at("device").get<std::string>()); }
 
-// "cast-fp16", or why there is no way.
 std::vector<Cell> way_cells(const Json& entry, const char* type) {
-  if (!entry.contains(type)) {
-    const auto reason = entry.at("absent").at(type).get<std::string>();
-    const auto verdict = reason.substr(0, reason.find(':', reason.find(':') + 1));
-    return {{"no", Colour::kRed}, {verdict.substr(std::min(verdict.size(), verdict.find(": ") + 2))}, {"-"}, {"-"}, {"-"}};
-  }
+  if (!entry.contains(type)) return {{"no", Colour::kRed}, {"-"}, {"-"}, {"-"}, {"-"}};
   const Json& way = entry.at(type);
   const auto precision = way.at("precision").get<std::string>();
   const auto verdict = way.at("verdict").get<std::string>();
@@ -76,6 +72,19 @@ void print_table(const Json& entries, bool several) {
   fmt::print("{}\n", in_columns(columns, rows, wants_colour(STDOUT_FILENO)));
 }
 
+// Why a type may not run.
+void print_refusals(const Json& entries, bool several) {
+  for (const auto& entry : entries) {
+    for (const auto& [type, name] : {std::pair("fp16", "FP16"), std::pair("bf16", "BF16")}) {
+      if (entry.contains(type)) continue;
+      const std::string device = several ? " on " + device_words(entry) : std::string();
+      fmt::print("{}/{}{}, {}: {}\n", entry.at("case").get<std::string>(),
+                 entry.at("shape").get<std::string>(), device, name,
+                 entry.at("absent").at(type).get<std::string>());
+    }
+  }
+}
+
 // How many cases each answer is right for, a line for each device.
 void print_summary(const Json& entries) {
   std::map<std::string, std::map<std::string, int>> counts;
@@ -117,6 +126,7 @@ results::ExitCode decide(const Options& options) {
     fmt::print("{}", results::choices_csv(entries));
   } else {
     print_table(entries, options.records.size() > 1);
+    print_refusals(entries, options.records.size() > 1);
     print_summary(entries);
   }
   return results::ExitCode::kOk;

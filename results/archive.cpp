@@ -126,6 +126,8 @@ std::vector<ArchivedFile> Archive::look(bool trust_index) const {
     } else {
       look_into(entry.path(), file);
       changed = true;
+      std::error_code ignored;
+      if (!file.problem.empty() && !fs::exists(entry.path(), ignored)) return;  // it went meanwhile
     }
     files.push_back(std::move(file));
   });
