@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <system_error>
-#include <utility>
+#include <tuple>
 
 #include "results/archive_index.h"
 #include "results/error.h"
@@ -131,10 +132,13 @@ std::vector<ArchivedFile> Archive::look(bool trust_index) const {
     }
     files.push_back(std::move(file));
   });
-  // Records are named by the time at which they began.
-  std::sort(files.begin(), files.end(), [](const ArchivedFile& a, const ArchivedFile& b) {
-    return std::pair(a.path.filename(), a.path) < std::pair(b.path.filename(), b.path);
-  });
+  // Records are named by the second in which they began.
+  const auto order = [](const ArchivedFile& file) {
+    constexpr std::size_t kSecond = 16;  // "20261130T053500Z"
+    return std::tuple(file.path.filename().string().substr(0, kSecond), file.modified_ns, file.path);
+  };
+  std::sort(files.begin(), files.end(),
+            [&](const ArchivedFile& a, const ArchivedFile& b) { return order(a) < order(b); });
   if (changed || files.size() != known.size()) write_index(folder_, files);
   return files;
 }

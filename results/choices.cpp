@@ -182,7 +182,7 @@ class Recommendation {
     if (const int faster = compare_times(fp16, bf16); faster != 0) {
       const Json& other = faster > 0 ? bf16 : fp16;
       return {faster > 0 ? fp16 : bf16, std::string("; ") + words_of(other.at("precision").get<std::string>()) +
-                                            " is slower, at " + significant(*speedup(other))};
+                                            " is slower, at " + times_words(other)};
     }
     if (changed_share(fp16) != changed_share(bf16)) {
       return {changed_share(fp16) < changed_share(bf16) ? fp16 : bf16,

@@ -39,7 +39,7 @@ Json google_benchmark(const Json& record) {
   Json context{{"date", record.at("run").value("started", "")},
                {"host_name", environment.value("host", "")},
                {"executable", "ampgate " + record.at("run").value("ampgate", "")},
-               {"num_cpus", environment.value("cpus", 0)},
+               {"num_cpus", environment.value("cpus", Json::array()).size()},
                {"mhz_per_cpu", 0},
                {"cpu_scaling_enabled", false},
                {"caches", Json::array()},

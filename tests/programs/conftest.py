@@ -64,7 +64,7 @@ def has_a_time(trial: dict[str, Any]) -> bool:
 
 def records(archive: Path) -> list[Path]:
     """All records in an archive, oldest first."""
-    return sorted(archive.glob("*/*.json"))
+    return sorted(path for path in archive.glob("*/*.json") if not path.parent.name.startswith("."))
 
 
 def journals(archive: Path) -> list[Path]:

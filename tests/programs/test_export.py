@@ -20,7 +20,7 @@ def record(fake_worker: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     archive = tmp_path_factory.mktemp("exported")
     do = [
         {"phase": "validate", "id": "matmul/4x5x6/cast-fp16", "do": "inaccurate"},
-        {"phase": "bench", "id": "matmul/4x5x6/cast-bf16", "do": "crashed"},
+        {"phase": "bench", "id": "matmul/4x5x6/cast-bf16", "do": "segv"},
     ]
     result = ampgate(
         "run", "--suite", "smoke", "--latency", "--worker", fake_worker, "--archive", archive,
