@@ -22,7 +22,7 @@ from report_page.section import Section
 from report_page.series import series
 from report_page.words import plural
 
-FOLDER = Path(__file__).parent / "page"
+FOLDER = Path(__file__).parent / "assets"
 SCRIPTS = ("start", "theme", "rows", "draw", "samples", "series", "tables", "copy", "print", "main")
 MARK = "<!-- a report of ampgate -->"
 
