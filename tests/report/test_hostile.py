@@ -22,7 +22,8 @@ ATTACKS = (
     "$plotly ${script} var(--text) &lt;b&gt; ../../etc/passwd C:\\x",
 )  # fmt: skip
 KEPT = {"id", "verdict", "precision", "digest", "started", "finished", "rules_sha256", "plan_sha256", "uuid",
-        "command", "mode", "name", "phases", "kind", "tie_rule", "effect", "input", "operators", "bound_by", "stopped_by", "meaning",
+        "command", "mode", "name", "phases", "kind", "tie_rule", "effect", "input", "operators", "bound_by",
+        "stopped_by", "meaning",
         "output_check", "extra_modes"}  # fmt: skip
 
 

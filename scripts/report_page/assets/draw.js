@@ -1,34 +1,33 @@
 // Draws a plot when it comes near the view, and again when colours or width change.
 const drawn = new Map();  // element: its plot
+const CONFIG = { displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+const isNarrow = (element) => element.clientWidth < 640;
+const plotOf = (element) => shown.details?.plots[element.id];
+const plotsOfRecord = () => [...document.querySelectorAll("#record .plot")].filter(plotOf);
 
 function draw(element, plot) {
   drawn.set(element, plot);
-  const narrow = element.clientWidth < NARROW;
-  const height = plot.rows.length ? rowsHeight(plot, narrow) : plot.height;
-  const layout = plot.rows.length ? withRows(plot, narrow) : plot.layout;
-  const config = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
-  element.style.minHeight = `${height}px`;
-  return Plotly.react(element, themed(plot.traces), { ...themedLayout(layout, height, narrow), width: element.clientWidth }, config);
+  reserve(element, plot);
+  const narrow = isNarrow(element);
+  const layout = plot.rows.length ? rowLayout(plot, narrow) : plot.layout;
+  const size = [plotHeight(plot, narrow), element.clientWidth];
+  return Plotly.react(element, themed(plot.traces), themedLayout(layout, ...size), CONFIG);
 }
 
+// So that nothing moves when the plot comes.
 function reserve(element, plot) {
-  const narrow = element.clientWidth < NARROW;
-  element.style.minHeight = `${plot.rows.length ? rowsHeight(plot, narrow) : plot.height}px`;
+  element.style.minHeight = `${plotHeight(plot, isNarrow(element))}px`;
 }
 
 const watcher = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
-    if (!isIntersecting || drawn.has(target)) continue;
-    const plot = shown.details && shown.details.plots[target.id];
-    if (plot) draw(target, plot);
+    if (isIntersecting && !drawn.has(target) && plotOf(target)) draw(target, plotOf(target));
   }
 }, { rootMargin: "600px" });
 
 function watchPlots() {
-  for (const element of document.querySelectorAll("#record .plot")) {
-    const plot = shown.details.plots[element.id];
-    if (!plot) continue;
-    reserve(element, plot);
+  for (const element of plotsOfRecord()) {
+    reserve(element, plotOf(element));
     watcher.observe(element);
   }
 }
@@ -43,17 +42,14 @@ function forgetPlots() {
 const redraw = () => Promise.all([...drawn].map(([element, plot]) => draw(element, plot)));
 
 function drawAll() {
-  for (const element of document.querySelectorAll("#record .plot")) {
-    const plot = shown.details && shown.details.plots[element.id];
-    if (plot && !drawn.has(element)) drawn.set(element, plot);
-  }
+  for (const element of plotsOfRecord()) drawn.set(element, plotOf(element));
   return redraw();
 }
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 let widthDrawn = innerWidth;
 addEventListener("resize", () => {
-  if (innerWidth === widthDrawn) return;  // a phone's address bar comes and goes
+  if (innerWidth === widthDrawn) return;  // the address bar of a phone comes and goes
   widthDrawn = innerWidth;
   requestAnimationFrame(redraw);
 });

@@ -1,7 +1,6 @@
 // Where things are kept while the page is open.
 const byId = (id) => document.getElementById(id);
 const shown = { details: null };  // what was unpacked of the record whose details are on the page
-const NARROW = 640;
 
 async function unpack(id) {
   const bytes = Uint8Array.from(atob(byId(id).textContent), (character) => character.charCodeAt(0));

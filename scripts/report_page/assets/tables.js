@@ -1,17 +1,15 @@
 // Filters of tables: words that a row must have, and choices for some of its columns.
 function filterTable(form) {
-  const table = byId(form.dataset.table);
   const words = form.querySelector(".find").value.toLowerCase().split(/\s+/).filter(Boolean);
-  const choices = [...form.querySelectorAll("select")].filter((select) => select.value).map((select) => [select.dataset.column, select.value]);
-  const rows = [...table.tBodies[0].rows];
-  let count = 0;
+  const choices = [...form.querySelectorAll("select")].filter((select) => select.value);
+  const rows = [...byId(form.dataset.table).tBodies[0].rows];
   for (const row of rows) {
     const text = row.textContent.toLowerCase();
-    const fits = words.every((word) => text.includes(word)) && choices.every(([column, value]) => row.cells[column].dataset.choice === value);
-    row.hidden = !fits;
-    count += fits;
+    row.hidden = !words.every((word) => text.includes(word))
+      || !choices.every(({ dataset, value }) => row.cells[dataset.column].dataset.choice === value);
   }
-  form.querySelector("output").textContent = `${count} of ${rows.length} rows`;
+  const left = rows.filter((row) => !row.hidden).length;
+  form.querySelector("output").textContent = `${left} of ${rows.length} rows`;
 }
 
 document.addEventListener("input", (event) => {

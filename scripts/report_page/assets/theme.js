@@ -9,30 +9,34 @@ function themed(value, style = getComputedStyle(document.documentElement)) {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, themed(one, style)]));
 }
 
-function themedAxis(axis) {
-  const lines = { color: "var(--faint)", gridcolor: "var(--rule)", linecolor: "var(--line)", zeroline: false };
-  return { automargin: true, showline: true, ticks: "outside", ...lines, ...axis };
-}
+const AXIS = {
+  automargin: true, showline: true, ticks: "outside", zeroline: false,
+  color: "var(--faint)", gridcolor: "var(--rule)", linecolor: "var(--line)",
+};
 
-function themedLayout(layout, height, narrow) {
-  const { line_at, ...given } = layout;
-  const axes = Object.entries(given).filter(([key]) => /^[xy]axis/.test(key));
+const upright = (x) => (
+  { type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, line: { color: "var(--text)", width: 1 } }
+);
+
+// `line_at` is ours: where on the x axis a line stands for what all marks are compared with.
+function themedLayout({ line_at: lineAt, shapes = [], ...given }, height, width) {
+  const axes = Object.entries({ xaxis: {}, yaxis: {}, ...given }).filter(([key]) => /^[xy]axis/.test(key));
+  const touch = matchMedia("(pointer: coarse)").matches;
   return themed({
     ...given,
-    xaxis: themedAxis({}), yaxis: themedAxis({}),
-    ...Object.fromEntries(axes.map(([key, axis]) => [key, themedAxis(axis)])),
+    ...Object.fromEntries(axes.map(([key, axis]) => [key, { ...AXIS, ...axis }])),
+    width,
     height,
     font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: "var(--text)" },
-    paper_bgcolor: "var(--page)", plot_bgcolor: "var(--page)",
-    margin: { l: narrow ? 8 : 60, r: 12, t: 12, b: 46 },
+    paper_bgcolor: "var(--page)",
+    plot_bgcolor: "var(--page)",
+    margin: { l: 60, r: 12, t: 12, b: 46, ...given.margin },
     legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { size: 12 }, itemsizing: "constant" },
-    hoverlabel: { bgcolor: "var(--panel)", bordercolor: "var(--line)", align: "left", font: { color: "var(--text)" } },
+    hoverlabel: {
+      bgcolor: "var(--panel)", bordercolor: "var(--line)", align: "left", font: { color: "var(--text)" },
+    },
     hovermode: "closest",
-    // A finger that moves over a plot moves the page.
-    dragmode: matchMedia("(pointer: coarse)").matches || narrow ? false : "zoom",
-    shapes: [
-      ...(given.shapes || []),
-      ...(line_at ? [{ type: "line", x0: line_at, x1: line_at, yref: "paper", y0: 0, y1: 1, line: { color: "var(--text)", width: 1 } }] : []),
-    ],
+    dragmode: touch ? false : "zoom",  // a finger that moves over a plot moves the page
+    shapes: lineAt ? [...shapes, upright(lineAt)] : shapes,
   });
 }
