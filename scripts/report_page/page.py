@@ -13,6 +13,7 @@ from string import Template
 from plotly.offline import get_plotlyjs
 
 from report_page.details import details
+from report_page.error import ReportError
 from report_page.devices import Device, devices
 from report_page.markup import Markup, escaped, join, tag
 from report_page.overview import overview
@@ -75,7 +76,11 @@ def links(sections: list[Section]) -> Markup:
 
 def data(name: str, value: Json) -> Markup:
     """Packed: 50 records are some 50 MB of text, and the page shows one of them at a time."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError as error:
+        problem = f"{name}: its numbers are so large that what is drawn of them has no end"
+        raise ReportError(problem, "look for numbers near 1e308 in the record; none is measured") from error
     packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
     return Markup(f'<script type="application/octet-stream" id="{name}">{packed}</script>\n')
 

@@ -10,6 +10,7 @@ from typing import Any
 from report_page.markup import Content, Markup, plot_text, tag
 
 Json = dict[str, Any]
+LOWEST_POWER, HIGHEST_POWER = -307, 308  # of ten, in a float
 
 
 @dataclass
@@ -55,11 +56,12 @@ def hover(lines: Iterable[str]) -> str:
 
 
 def log_axis(values: Sequence[float], title: str, label: str = "") -> Json:
-    """From the smallest to the largest, with round numbers on it: 1, 2, 5 where few powers of ten are spanned."""
-    low, high = math.log10(min(values)), math.log10(max(values))
+    """From the smallest to the largest above 0, with round numbers: 1, 2, 5 where few powers of ten are spanned."""
+    logarithms = [math.log10(value) for value in values if 0 < value < math.inf]
+    low, high = min(logarithms, default=0), max(logarithms, default=0)
     room = max(0.04 * (high - low), 0.05)
     steps = (1, 2, 5) if high - low < 3 else (1,)
-    powers = range(math.floor(low) - 1, math.ceil(high) + 2)
+    powers = range(max(math.floor(low) - 1, LOWEST_POWER), min(math.ceil(high) + 2, HIGHEST_POWER))
     stride = max(1, round((high - low) / 8))
     ticks = [step * 10.0**power for power in powers if power % stride == 0 for step in steps]
     return {

@@ -13,13 +13,13 @@ from made_records import Json, record, sealed, write
 Change = Callable[[Json], object]
 
 
-def refused(folder: Path, data: bytes, *words: str, code: int = 2) -> None:
+def refused(folder: Path, data: bytes, *words: str, record: bool = True) -> None:
     (folder / "given.json").write_bytes(data)
     done = report("given.json", "--out", "page.html", cwd=folder)
-    assert done.returncode == code, done.stderr
+    assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("report: ")
     assert "Traceback" not in done.stderr
-    for word in ("given.json", *words):
+    for word in (*(["given.json"] if record else []), *words):
         assert word in done.stderr, done.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["given.json"]
 
@@ -94,6 +94,26 @@ def test_what_is_not_finite_or_huge_is_shown(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text()
     for word in (">nan<", ">inf<", ">-inf<", "the loss is nan at 40 steps"):
         assert word in page
+
+
+@pytest.mark.parametrize("value", [5e-324, 1.7e308])
+def test_numbers_at_the_ends_of_the_range(tmp_path: Path, value: float) -> None:
+    made = record()
+    measurement = made["trials"][1]["measurement"]
+    measurement["speedup_over_fp32"].update(value=value, interval=[-1.0, value])
+    measurement["tflops"].update(value=value, interval=[0.0, value])
+    measurement["roofline"].update(share=value)
+    made["trials"][1]["accuracy"]["kernel_error"].update(margin=value)
+    made["trials"][1]["facts"]["flops"] = 10**19
+    write(made, tmp_path / "given.json")
+    done = report("given.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_numbers_that_cannot_be_drawn(tmp_path: Path) -> None:
+    made = record()
+    made["ceilings"]["copy_gbps"] = {"value": 1.7e308, "samples": 1}
+    refused(tmp_path, sealed(made), "so large", record=False)
 
 
 def test_altered(tmp_path: Path) -> None:
