@@ -13,8 +13,8 @@ from string import Template
 from plotly.offline import get_plotlyjs
 
 from report_page.details import details
-from report_page.error import ReportError
 from report_page.devices import Device, devices
+from report_page.error import ReportError
 from report_page.markup import Markup, escaped, join, tag
 from report_page.overview import overview
 from report_page.plot import Json
