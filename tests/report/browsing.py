@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from playwright.sync_api import Browser, Page
 
 COUNT_MARKS = """plots => Object.fromEntries(plots.map((plot) => [
     plot.id, [...plot.querySelectorAll('.points path.point')].filter((one) => one.style.display !== 'none').length]))"""
+PATIENCE_S = 60
 DESKTOP = {"width": 1280, "height": 900}
 
 
@@ -27,9 +29,16 @@ class Opened:
         if kind in ("error", "warning"):
             self.problems.append(text)
 
+    def until(self, function: str, argument: Any = None) -> None:  # noqa: ANN401
+        """Playwright's own way of waiting needs eval, which the page's policy forbids."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not self.page.evaluate(function, argument):
+            assert time.monotonic() < deadline, function
+            self.page.wait_for_timeout(20)
+
     def settle(self) -> None:
         """Until nothing more is drawn."""
-        self.page.wait_for_function("performance.getEntriesByName('ready').length > 0")
+        self.until("() => performance.getEntriesByName('ready').length > 0")
         self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
 
     def scroll_through(self) -> None:

@@ -99,7 +99,7 @@ def test_copy(one: Opened, one_record: Json) -> None:
     for index, line in zip((6, 7), lines, strict=True):
         buttons.nth(index).click()
         said = "i => document.querySelectorAll('button.copy')[i].textContent === 'Copied'"
-        one.page.wait_for_function(said, arg=index)
+        one.until(said, index)
         assert one.page.evaluate("navigator.clipboard.readText()") == line
 
 
@@ -107,7 +107,7 @@ def test_copy_where_the_clipboard_is_kept_from_files(one: Opened, one_record: Js
     one.page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
     one.page.locator("#reproduce summary").click()
     one.page.locator("#reproducers button.copy").first.click()
-    one.page.wait_for_function("document.querySelector('button.copy').textContent === 'Copied'")
+    one.until("() => document.querySelector('button.copy').textContent === 'Copied'")
     one.page.locator("form[data-table=reproducers] .find").click()
     one.page.keyboard.press("Control+V")
     pasted = one.page.locator("form[data-table=reproducers] .find").input_value()
@@ -167,12 +167,12 @@ def test_another_record(several: Opened, several_records: list[Json]) -> None:
     row = several.page.locator("#records tbody tr", has_text=oldest["id"])
     row.get_by_role("button", name="Show").click()
     says = "id => document.querySelector('#answer').textContent.includes(id)"
-    several.page.wait_for_function(says, arg=oldest["id"])
+    several.until(says, oldest["id"])
     several.scroll_through()
     shown = {name: count for name, count in several.marks().items() if name not in ("plot-side", "plot-history")}
     assert shown == expected_marks(oldest)
     several.page.locator("#choose-record").select_option(index=0)
-    several.page.wait_for_function(says.replace("document", "!document"), arg=oldest["id"])
+    several.until(says.replace("document", "!document"), oldest["id"])
     assert several.problems == []
 
 

@@ -38,7 +38,7 @@ def formats_section(record: Record) -> Section:
             Column("BF16", number=True),
         ]
         text = "A time ratio above 1 means that FP16 takes longer. Both ran in the same blocks."
-        content = [paragraph(text), table("formats", columns, rows, filtered=True)]
+        content = [paragraph(text), table("fp16-bf16", columns, rows, filtered=True)]
     return Section("formats", "FP16 : BF16", "FP16 against BF16", content)
 
 

@@ -31,7 +31,7 @@ def operators_section(record: Record) -> Section:
         ),
     ]
     if rows:
-        content.append(table("operators", columns, rows, filtered=True))
+        content.append(table("all-operators", columns, rows, filtered=True))
     else:
         content.append(absent("Operators", "no trial of this record has a list of them."))
     if silent:
@@ -90,7 +90,7 @@ def findings_section(record: Record) -> Section:
             [trial.id, finding["input"], finding["shape"], finding["verdict"], finding["text"]]
             for trial, finding in findings
         ]
-        content = [paragraph(text), table("findings", columns, rows, filtered=True)]
+        content = [paragraph(text), table("all-findings", columns, rows, filtered=True)]
     else:
         content = [absent("Findings", "edge inputs showed nothing, or were not run.")]
     content += [tag("h3", "FP32 islands"), islands(record)]

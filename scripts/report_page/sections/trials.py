@@ -29,7 +29,7 @@ def trials_section(record: Record) -> Section:
         Column("measurement", choices=True),
     ]
     rows = [trial_row(trial) for trial in record.judged]
-    content: list[Content] = [table("trials", columns, rows, filtered=True), tag("h3", "Other modes"), modes(record)]
+    content: list[Content] = [table("all-trials", columns, rows, filtered=True), tag("h3", "Other modes"), modes(record)]
     needless = len(record.trials) - len(record.judged)
     if needless:
         text = f"{words.plural(needless, 'trial')} with FP32 islands not listed: autocast alone passed."
@@ -96,7 +96,7 @@ def modes(record: Record) -> Content:
         same = Trial({**trial.json, "measurement": measurement})
         speed = words.ratio(same.speedup["value"]) if same.speedup else "-"
         rows.append([trial.id, mode, median_time(same), speed, measured(same), detail(measurement)])
-    return table("modes", columns, rows, filtered=True)
+    return table("other-modes", columns, rows, filtered=True)
 
 
 def detail(measurement: Json) -> str:
