@@ -28,4 +28,4 @@ class Section:
 
 def absent(what: str, because: str) -> Markup:
     """In the place of what a record does not hold."""
-    return tag("p", tag("strong", f"{what}: not here."), f" {because}", class_="absent")
+    return tag("p", tag("strong", f"{what}: not here."), f" {because[0].upper()}{because[1:]}", class_="absent")

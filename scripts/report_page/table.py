@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from report_page.markup import Content, Markup, tag
+from report_page.markup import Content, Markup, escaped, tag
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,16 @@ def body_cells(columns: Sequence[Column], row: Row) -> Iterable[Markup]:
         cell = given if isinstance(given, Cell) else Cell(given)
         choice = choice_of(cell) if column.choices else None
         if index == 0:
-            yield tag("th", cell.content, scope="row", title=cell.title, data_choice=choice)
+            yield tag("th", breakable(cell.content), scope="row", title=cell.title, data_choice=choice)
         else:
             yield tag("td", cell.content, class_=css(column), title=cell.title, data_choice=choice)
+
+
+def breakable(content: Content) -> Content:
+    """Ids of trials are long, and best read when they break between their parts."""
+    if isinstance(content, Markup) or not isinstance(content, str):
+        return content
+    return Markup(escaped(content).replace("/", "/<wbr>"))
 
 
 def css(column: Column) -> str | None:

@@ -27,6 +27,11 @@ def number(value: Number | None) -> str:
     return "0" if value == 0 else three_digits(value)
 
 
+def six_digits(value: Number | None) -> str:
+    """Of values that are held against each other and differ little."""
+    return f"{value:.6g}" if isinstance(value, int | float) else number(value)
+
+
 def time(nanoseconds: float) -> str:
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if nanoseconds >= size:
@@ -53,7 +58,7 @@ def ratio(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    return f"{three_digits(100 * share)} %"
+    return f"{100 * share:.3g} %"
 
 
 def half_width(estimate: dict[str, Any], value: float) -> str:
@@ -66,7 +71,9 @@ def half_width(estimate: dict[str, Any], value: float) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun}es" if noun.endswith("s") else f"{count} {noun}s"
 
 
 def finite(value: Number | None) -> float | None:

@@ -112,7 +112,7 @@ def test_numbers_at_the_ends_of_the_range(tmp_path: Path, value: float) -> None:
 
 def test_numbers_that_cannot_be_drawn(tmp_path: Path) -> None:
     made = record()
-    made["ceilings"]["copy_gbps"] = {"value": 1.7e308, "samples": 1}
+    made["trials"][1]["measurement"]["speedup_over_fp32"].update(value=1.7e308, interval=[-1.7e308, 1.7e308])
     refused(tmp_path, sealed(made), "so large", record=False)
 
 

@@ -124,6 +124,8 @@ def test_printed(browser: Browser, one_page: Path, tmp_path: Path, scheme: str) 
         assert low_contrast(one) == set()
         widest = "plots => Math.max(...plots.map((plot) => plot.getBoundingClientRect().width))"
         assert one.page.locator(".plot .main-svg").evaluate_all(widest) <= 182 / 25.4 * 96 + 1
+        edge = "tables => Math.max(...tables.map((table) => table.getBoundingClientRect().right))"
+        assert one.page.locator("main table:visible").evaluate_all(edge) <= 182 / 25.4 * 96 + 1  # else all is shrunk
         assert one.page.pdf(format="A4", path=tmp_path / "page.pdf")[:5] == b"%PDF-"
         one.page.emulate_media(media="screen")
         one.settle()

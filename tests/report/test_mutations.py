@@ -18,7 +18,7 @@ from report_page.series import series
 
 NUMBERS = (0, -1, 10**18, 1e-300, 1e300, -1e300)
 VALUES = (*NUMBERS, None, True, "", "nan", "-inf", "<b>", "a/b", [], {}, [[]], [1, "x"], {"a": 1})
-CHANGES = 300
+CHANGES = 150
 
 
 def places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:  # noqa: ANN401

@@ -1,6 +1,6 @@
 // Draws a plot when it comes near the view, and again when colours or width change.
 const drawn = new Map();  // element: its plot
-const CONFIG = { displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+const BAR = { displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
 const isNarrow = (element) => element.clientWidth < 640;
 const plotOf = (element) => shown.details?.plots[element.id];
 const plotsOfRecord = () => [...document.querySelectorAll("#record .plot")].filter(plotOf);
@@ -11,7 +11,8 @@ function draw(element, plot) {
   const narrow = isNarrow(element);
   const layout = plot.rows.length ? rowLayout(plot, narrow) : plot.layout;
   const size = [plotHeight(plot, narrow), element.clientWidth];
-  return Plotly.react(element, themed(plot.traces), themedLayout(layout, ...size), CONFIG);
+  const config = narrow ? { displayModeBar: false } : BAR;
+  return Plotly.react(element, themed(plot.traces), themedLayout(layout, ...size), config);
 }
 
 // So that nothing moves when the plot comes.

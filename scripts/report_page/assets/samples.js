@@ -3,28 +3,31 @@ const PROCESS_SHAPES = ["circle", "diamond", "square", "triangle-up", "star"];
 const PROCESS_COLOURS = ["autocast-bf16", "autocast-fp16", "tf32", "islands-bf16", "cast-bf16"];
 const MICROSECOND = 1e3;
 
-function processTrace(process, rows) {
-  const own = rows.map(([of, block, ns, out], index) => ({ of, block, time: ns / MICROSECOND, out, place: index + 1 }))
-    .filter(({ of }) => of === process);
-  const words = ({ block, time, out }) => `process ${process}, block ${block}: ${time.toPrecision(4)} µs`
-    + (out ? ", left out of the numbers" : "");
+function samplesTrace(name, samples, symbol, colour) {
+  const words = ({ process, block, time }) => `process ${process}, block ${block}: ${time.toPrecision(4)} µs`;
   return {
     mode: "markers",
-    name: `process ${process}`,
-    x: own.map(({ place }) => place),
-    y: own.map(({ time }) => time),
-    marker: {
-      size: 7,
-      symbol: own.map(({ out }) => (out ? "x-thin-open" : PROCESS_SHAPES[process % PROCESS_SHAPES.length])),
-      color: `var(--${PROCESS_COLOURS[process % PROCESS_COLOURS.length]})`,
-    },
+    name,
+    x: samples.map(({ place }) => place),
+    y: samples.map(({ time }) => time),
+    marker: { size: 7, symbol, color: `var(--${colour})` },
     hoverinfo: "text",
-    hovertext: own.map(words),
+    hovertext: samples.map(words),
   };
 }
 
 function samplesPlot({ rows, median, interval }) {
-  const processes = [...new Set(rows.map(([process]) => process))];
+  const samples = rows.map(([process, block, ns, out], index) => (
+    { process, block, time: ns / MICROSECOND, out, place: index + 1 }
+  ));
+  const processes = [...new Set(samples.map(({ process }) => process))];
+  const traces = processes.map((process) => samplesTrace(
+    `process ${process}`,
+    samples.filter((sample) => sample.process === process && !sample.out),
+    PROCESS_SHAPES[process % PROCESS_SHAPES.length],
+    PROCESS_COLOURS[process % PROCESS_COLOURS.length],
+  ));
+  traces.push(samplesTrace("left out", samples.filter(({ out }) => out), "x-thin-open", "text"));
   const across = { xref: "paper", x0: 0, x1: 1 };
   const y = median / MICROSECOND;
   const shapes = [{ ...across, type: "line", y0: y, y1: y, line: { color: "var(--text)", width: 1.2 } }];
@@ -34,11 +37,11 @@ function samplesPlot({ rows, median, interval }) {
     shapes.push({ ...across, type: "rect", y0, y1, ...look });
   }
   const layout = {
-    xaxis: { title: { text: "sample, in the order of processes and blocks" } },
+    xaxis: { title: { text: "sample, by process and block" } },
     yaxis: { title: { text: "µs a call" } },
     shapes,
   };
-  return { traces: processes.map((process) => processTrace(process, rows)), layout, rows: [], height: 340 };
+  return { traces: traces.filter(({ x }) => x.length), layout, rows: [], height: 340 };
 }
 
 function drawSamples() {

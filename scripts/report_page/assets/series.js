@@ -98,7 +98,7 @@ function drawSideBySide(series) {
   const rows = [...new Set(speeds.flat().map((entry) => entry.row))];
   const count = series.devices.length;
   const traces = series.devices.map(([label], index) => deviceTrace(label, index, count, speeds[index], rows));
-  const axis = { type: "log", title: { text: `speed of ${precision} over the device's own fp32` } };
+  const axis = { type: "log", title: { text: `${precision}: speed over fp32` } };
   const plot = {
     traces: traces.filter((trace) => trace.x.length),
     layout: { xaxis: axis, line_at: 1 },

@@ -31,7 +31,9 @@ function themedLayout({ line_at: lineAt, shapes = [], ...given }, height, width)
     paper_bgcolor: "var(--page)",
     plot_bgcolor: "var(--page)",
     margin: { l: 60, r: 12, t: 12, b: 46, ...given.margin },
-    legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { size: 12 }, itemsizing: "constant" },
+    legend: {
+      orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { size: 12 }, itemsizing: "constant", ...given.legend,
+    },
     hoverlabel: {
       bgcolor: "var(--panel)", bordercolor: "var(--line)", align: "left", font: { color: "var(--text)" },
     },

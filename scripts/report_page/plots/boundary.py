@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from report_page.look import plot_shape, precision_colour
+from report_page.markup import plot_text
 from report_page.plot import Json, Plot, hover, log_axis
 from report_page.record import Record, Trial
 from report_page.words import plural
@@ -10,19 +11,22 @@ from report_page.words import plural
 
 def boundary_plot(record: Record) -> Plot | None:
     traces = [trace(trial) for trial in record.judged if drawable(trial)]
+    for index, one in enumerate(traces):  # equal ones lie on each other: rings around those above
+        one["marker"]["size"] = max(6, 14 - 2 * index)
     if not traces:
         return None
     margins = [x for one in traces for x in one["x"]]
     every = [rung for trial in record.judged for rung in rungs(trial)]
     left_out = sum("left_out" in rung for rung in every)
-    text = f"{plural(len(margins), 'mark')}, one for each trial and distance. Such inputs flip by design: what counts "
+    text = f"{plural(len(margins), 'mark')}, one for each trial and distance from the "
+    text += "decision boundary. Such inputs flip by design: what counts "
     text += "is whether a flip is explained by the allowed error, and the table says so."
     if left_out:
         text += (
             f" {plural(left_out, 'distance')} left out by the run: they lie below what the baseline itself resolves."
         )
     layout = {
-        "xaxis": log_axis(margins, "distance from the decision boundary, as margin between the scores"),
+        "xaxis": log_axis(margins, "margin between the scores"),
         "yaxis": {"title": {"text": "rows that flip"}, "rangemode": "tozero"},
     }
     return Plot("plot-boundary", "Flips near the decision boundary", traces, layout, text)
@@ -41,7 +45,7 @@ def trace(trial: Trial) -> Json:
     colour = precision_colour(trial.precision)
     return {
         "mode": "lines+markers",
-        "name": f"{trial.case} {trial.precision}",
+        "name": plot_text(f"{trial.case} {trial.precision}"),
         "x": [rung["margin"] for rung in shown],
         "y": [rung["flips"] for rung in shown],
         "line": {"width": 1.2, "color": colour},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from report_page.estimate import about
-from report_page.look import SIGNS, precision_colour
+from report_page.look import SIGNS
 from report_page.markup import bullets, plot_text, tag
 from report_page.plot import Json, Plot, log_axis, offset
 from report_page.plots.rows import precision_traces
@@ -24,7 +24,7 @@ def ratio_plot(record: Record) -> Plot | None:
     precisions = [name for name in record.precisions if any(trial.precision == name for trial in shown + closed)]
     traces = precision_traces(shown, rows, precisions, lambda trial: trial.speedup or {}, about)
     values = [value for trial in shown for value in (trial.speedup or {}).get("interval", [trial.speedup["value"]])]
-    axis = log_axis([*values, 1.0], "speed over fp32 (time of fp32 ÷ time); right of 1 is faster", TIMES)
+    axis = log_axis([*values, 1.0], "speed over fp32; right of 1 is faster", TIMES)
     return Plot(
         "plot-ratio",
         "Speed over fp32, by case and precision",
@@ -48,14 +48,17 @@ def closed_words(trials: list[Trial], rows: list[tuple[str, str]], precisions: l
         "y": [rows.index(trial.row) + offset(precisions.index(trial.precision), slots) for trial in trials],
         "text": [plot_text(f" {SIGNS[trial.verdict]} {trial.precision}: {trial.verdict}") for trial in trials],
         "textposition": "middle right",
-        "textfont": {"size": 10, "color": [precision_colour(trial.precision) for trial in trials]},
+        "textfont": {"size": 10, "color": "var(--text)"},
         "hoverinfo": "skip",
     }]  # fmt: skip
 
 
 def caption(shown: list[Trial], left_out: list[Trial]) -> list[str]:
     unsure = sum("interval" not in (trial.speedup or {}) for trial in shown)
-    lines = [f"{plural(len(shown), 'mark')}, each with its interval" + (f" ({unsure} have none)" if unsure else "")]
+    lines = [
+        f"{plural(len(shown), 'mark')}: the time of fp32 divided by the trial's, with its interval"
+        + (f" ({unsure} have none)" if unsure else "")
+    ]
     lines[0] += ". Round: pass; diamond: suspect; hollow: the measurement itself is ambiguous or below a target."
     reasons = Counter(trial.no_speedup_because for trial in left_out)
     listed = [f"{plural(count, 'trial')} not drawn: {reason}" for reason, count in reasons.most_common(4)]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
 from report_page.estimate import about
 from report_page.look import plot_shape, precision_colour
+from report_page.markup import plot_text
 from report_page.plot import Json, Plot, bars, hover, log_axis
-from report_page.plots.rows import precision_traces
+from report_page.plots.rows import plain_first, precision_traces
 from report_page.record import Record, Trial
 from report_page.words import percent, plural, three_digits
 
 GIGA_IN_TERA = 1e-3
+COLOURS = {"fp32": "fp32", "tf32": "tf32", "fp16": "autocast-fp16", "bf16": "autocast-bf16"}
+DASHES = {"fp16": "dash", "bf16": "longdash", "tf32": "dashdot"}
 
 
 def roofline_plot(record: Record) -> Plot | None:
@@ -21,12 +23,12 @@ def roofline_plot(record: Record) -> Plot | None:
     if not shown or not record.find("ceilings"):
         return None
     places = [at(trial) for trial in shown]
-    roofs = roof_lines(record, min(places) / 2, max(places) * 2)
+    roofs = roof_lines(record, min(places), max(places))
+    ends = [x for roof in roofs for x in roof["x"]]
     rates = [value for trial in shown for value in drawn_rates(trial)]
-    heights = rates + [value for roof in roofs for value in roof["y"]]
     layout = {
-        "xaxis": log_axis([min(places) / 2, max(places) * 2], "operations per byte moved"),
-        "yaxis": log_axis([value for value in heights if value >= min(rates) / 10], "TFLOP/s"),
+        "xaxis": log_axis([*places, *ends], "operations per byte moved"),
+        "yaxis": log_axis([*rates, *(value for roof in roofs for value in roof["y"])], "TFLOP/s"),
     }
     without = Counter(missing(trial) for trial in record.judged if trial.time and trial not in shown)
     text = f"{plural(len(shown), 'mark')}; above 100 % of a roof is possible, since the roofs were measured and caches "
@@ -54,7 +56,7 @@ def missing(trial: Trial) -> str:
 def marks(shown: list[Trial], record: Record) -> list[Json]:
     traces = []
     for precision in record.precisions:
-        trials = [trial for trial in shown if trial.precision == precision]
+        trials = plain_first([trial for trial in shown if trial.precision == precision])
         if not trials:
             continue
         rates = [trial.measurement["tflops"] for trial in trials]
@@ -84,23 +86,32 @@ def reached(trial: Trial) -> list[str]:
 
 
 def roof_lines(record: Record, low: float, high: float) -> list[Json]:
-    """Copying's rate times operations per byte, and one level for each format's products."""
+    """Copying's rate times operations per byte, up to where the rate of a format's products bounds it."""
     copying = record.find("ceilings", "copy_gbps", "value")
-    lines = [roof(f"memory: copies {three_digits(copying)} GB/s", [low, high], lambda x: copying * x * GIGA_IN_TERA)]
-    for name, ceiling in record.find("ceilings", "matmul_tflops").items():
-        rate = ceiling["value"]
-        lines.append(roof(f"{name} products: {three_digits(rate)} TFLOP/s", [low, high], lambda _, rate=rate: rate))
+    products = {name: one["value"] for name, one in record.find("ceilings", "matmul_tflops").items()}
+    ridges = {name: rate / (copying * GIGA_IN_TERA) for name, rate in products.items()}
+    left = min(low, *ridges.values()) / 2 if ridges else low / 2
+    right = 2 * max(high, *ridges.values()) if ridges else 2 * high
+    slope = [left, max(ridges.values(), default=right)]
+    memory = f"memory: copies {three_digits(copying)} GB/s"
+    lines = [roof(memory, slope, [copying * x * GIGA_IN_TERA for x in slope], "dot", "fp32")]
+    for name, rate in products.items():
+        words = f"{name} products: {three_digits(rate)} TFLOP/s"
+        lines.append(roof(words, [ridges[name], right], [rate, rate], DASHES.get(name, "solid"), COLOURS.get(name)))
     return lines
 
 
-def roof(name: str, ends: list[float], height: Callable[[float], float]) -> Json:
+def roof(name: str, x: list[float], y: list[float], dash: str, like: str | None) -> Json:
+    """In the colour of the precisions that are below it."""
+    colour = precision_colour(like or "")
+    line = {"width": 1.5, "dash": dash, "color": colour}
     return {
         "mode": "lines",
-        "name": name,
+        "name": plot_text(name),
         "showlegend": True,
-        "x": ends,
-        "y": [height(x) for x in ends],
-        "line": {"width": 1.5, "dash": "dot" if name.startswith("memory") else "solid", "color": "var(--line)"},
+        "x": x,
+        "y": y,
+        "line": line,
         "hoverinfo": "name",
     }
 

@@ -9,6 +9,11 @@ from report_page.plot import Json, bars, hover, offset
 from report_page.record import Trial
 
 
+def plain_first(trials: Sequence[Trial]) -> list[Trial]:
+    """The legend shows the mark of a trace's first point: a round and filled one where there is any."""
+    return sorted(trials, key=lambda trial: (trial.verdict != "pass", trial.measured not in (None, "measured")))
+
+
 def precision_traces(
     trials: Sequence[Trial],
     rows: Sequence[tuple[str, str]],
@@ -20,7 +25,7 @@ def precision_traces(
     traces = []
     place = {row: index for index, row in enumerate(rows)}
     for slot, precision in enumerate(precisions):
-        shown = [trial for trial in trials if trial.precision == precision]
+        shown = plain_first([trial for trial in trials if trial.precision == precision])
         if not shown:
             continue
         estimates = [estimate(trial) for trial in shown]

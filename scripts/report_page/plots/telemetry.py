@@ -23,9 +23,9 @@ class Quantity:
 
 OF_HOST = (
     Quantity("load", "Load of the machine", "runnable tasks"),
-    Quantity("probe_ns", "Time of a chain of dependent additions: longer is a slower clock", "µs", 1e-3),
-    Quantity("steal_ns", "Time that the hypervisor took, since the machine started", "s", 1e-9),
-    Quantity("preemptions", "Times that another task took the CPU, in the process", "times"),
+    Quantity("probe_ns", "Clock probe: longer is a slower clock", "µs", 1e-3),
+    Quantity("steal_ns", "Time that the hypervisor took since start-up", "s", 1e-9),
+    Quantity("preemptions", "Preemptions by other tasks, in the process", "times"),
     Quantity("memory_available_bytes", "Memory that was available", "GiB", 2.0**-30),
 )
 OF_DEVICE = (
@@ -63,7 +63,7 @@ def moments_plot(record: Record, quantity: Quantity) -> Plot | None:
     if not traces:
         return None
     layout = {
-        "xaxis": {"title": {"text": "process, in the order in which they ran"}, "type": "category"},
+        "xaxis": {"title": {"text": "process"}, "type": "category"},
         "yaxis": {"title": {"text": quantity.unit}, "rangemode": "tozero"},
     }
     text = f"{plural(sum(len(trace['x']) for trace in traces), 'mark')}: hollow before a process, filled after it."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from report_page.look import precision_colour
@@ -25,24 +26,35 @@ def training_plots(record: Record) -> list[Plot]:
 def training_plot(name: str, row: tuple[str, str], trials: list[Trial]) -> Plot:
     traces: list[Json] = []
     notes: list[str] = []
-    for trial in trials:
+    for index, trial in enumerate(trials):
         steps = trial.find("training", "steps")
         kept = kept_steps(steps)
-        traces += [*loss_traces(trial, steps, kept), *scale_traces(trial, steps, kept)]
+        width = max(1.0, 4 - 1.4 * index)  # equal losses lie on each other: wider ones below show
+        traces += [*loss_traces(trial, steps, kept, width), *scale_traces(trial, steps, kept)]
         notes += remarks(trial, steps, kept)
     layout = {
         "xaxis": {"title": {"text": "step"}, "anchor": "y2"},
         "yaxis": {"title": {"text": "loss"}, "domain": [0.56, 1]},
-        "yaxis2": {"title": {"text": "loss scale"}, "type": "log", "dtick": "D1", "domain": [0, 0.44]},
     }
-    has_scale = any(trace.get("yaxis") == "y2" for trace in traces)
-    if not has_scale:
-        del layout["yaxis2"], layout["xaxis"]["anchor"], layout["yaxis"]["domain"]
+    scales = [value for trace in traces if trace.get("yaxis") == "y2" for value in trace["y"]]
+    if scales:
+        layout["yaxis2"] = {**powers_of_two(scales), "title": {"text": "loss scale"}, "domain": [0, 0.44]}
+    else:
+        del layout["xaxis"]["anchor"], layout["yaxis"]["domain"]
         notes.append("No loss scale is drawn: no precision here trains with a gradient scaler.")
     counted = plural(sum(len(trace["x"]) for trace in traces), "mark")
     text = f"{counted}. A cross on the scale is a skipped update: its gradients were not finite, and the scale falls. "
-    title = f"{row[0]} {row[1]}: loss" + (", loss scale and skipped updates" if has_scale else "")
-    return Plot(name, title, traces, layout, escaped(text + " ".join(notes)), height=520 if has_scale else 340)
+    title = f"{row[0]} {row[1]}: loss" + (", loss scale and skipped updates" if scales else "")
+    return Plot(name, title, traces, layout, escaped(text + " ".join(notes)), height=520 if scales else 340)
+
+
+def powers_of_two(values: Sequence[float]) -> Json:
+    """The scaler doubles and halves: an axis with its own steps."""
+    low, high = math.floor(math.log2(min(values))) - 1, math.ceil(math.log2(max(values))) + 1
+    stride = max(1, round((high - low) / 8))
+    ticks = [2.0**power for power in range(low, high + 1, stride) if abs(power) < 1000]
+    bounds = [low * math.log10(2), high * math.log10(2)]
+    return {"type": "log", "range": bounds, "tickvals": ticks, "ticktext": [f"{tick:.6g}" for tick in ticks]}
 
 
 def kept_steps(steps: Json) -> list[int]:
@@ -68,7 +80,7 @@ def at(values: Sequence[float | str], step: int) -> float | None:
     return finite(values[step]) if step < len(values) else None
 
 
-def loss_traces(trial: Trial, steps: Json, kept: Sequence[int]) -> list[Json]:
+def loss_traces(trial: Trial, steps: Json, kept: Sequence[int], width: float) -> list[Json]:
     drawn = [step for step in kept if at(steps["loss"], step) is not None]
     colour = precision_colour(trial.precision)
     return [{
@@ -77,8 +89,8 @@ def loss_traces(trial: Trial, steps: Json, kept: Sequence[int]) -> list[Json]:
         "legendgroup": trial.precision,
         "x": drawn,
         "y": [steps["loss"][step] for step in drawn],
-        "line": {"width": 1.5, "color": colour},
-        "marker": {"size": 4, "color": colour},
+        "line": {"width": width, "color": colour},
+        "marker": {"size": width + 2, "color": colour},
         "hoverinfo": "text",
         "hovertext": [hover([trial.id, f"step {step}: loss {number(steps['loss'][step])}"]) for step in drawn],
     }] if drawn else []  # fmt: skip

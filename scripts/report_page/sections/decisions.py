@@ -9,7 +9,7 @@ from report_page.plots.boundary import boundary_plot
 from report_page.record import Json, Record, Trial
 from report_page.section import Section, absent
 from report_page.table import Cell, Column, table
-from report_page.words import number, percent, plural
+from report_page.words import number, percent, plural, six_digits
 
 MOST_SCORES = 6  # shown in a row
 REGRESSION = (
@@ -91,7 +91,7 @@ def decision(value: int | str | list[int]) -> str:
 
 def scores(entry: Json) -> Cell:
     triples = list(zip(entry["classes"], entry["baseline_scores"], entry["trial_scores"], strict=False))
-    parts = [f"{name}: {number(base)} / {number(trial)}" for name, base, trial in triples]
+    parts = [f"{name}: {six_digits(base)} / {six_digits(trial)}" for name, base, trial in triples]
     shown = parts[:MOST_SCORES] + ([f"… {len(parts) - MOST_SCORES} more"] if len(parts) > MOST_SCORES else [])
     return Cell("; ".join(shown), title="; ".join(parts))
 
@@ -102,6 +102,6 @@ def regression_table(trials: Sequence[Trial]) -> Content:
     rows = []
     for trial in trials:
         against = trial.find("decisions", "regression", "against_targets")
-        values = [number(against[of][key]) for _, key in REGRESSION for of in ("baseline", "trial")]
+        values = [six_digits(against[of][key]) for _, key in REGRESSION for of in ("baseline", "trial")]
         rows.append([trial.id, str(trial.find("decisions", "regression", "rows")), *values])
     return table("regressions", columns, rows)

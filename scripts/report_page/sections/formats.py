@@ -32,8 +32,7 @@ def formats_section(record: Record) -> Section:
             Column("BF16"),
             Column("margin", number=True),
             Column("time FP16 : BF16", number=True),
-            Column("interval"),
-            Column("in words"),
+            Column("in words", wide=True),
             Column("peak memory FP16", number=True),
             Column("BF16", number=True),
         ]
@@ -45,9 +44,10 @@ def formats_section(record: Record) -> Section:
 def beside(row: tuple[str, str], way: str, fp16: Trial, bf16: Trial) -> list[Content | Cell]:
     ratio: Json | None = fp16.measurement.get("fp16_to_bf16")
     if ratio:
-        time = [words.ratio(ratio["value"]), interval(ratio, words.ratio), ratio["in_words"]]
+        between = tag("small", interval(ratio, words.ratio))
+        time = [[words.ratio(ratio["value"]), between], ratio["in_words"]]
     else:
-        time = ["-", "-", tag("small", fp16.why("measurement", "fp16_to_bf16"))]
+        time = ["-", tag("small", fp16.why("measurement", "fp16_to_bf16"))]
     return [
         Cell([row[0], tag("small", row[1])], choice=row[0]),
         way,

@@ -78,7 +78,7 @@ def findings_section(record: Record) -> Section:
     findings = [(trial, finding) for trial in record.judged for finding in trial.json.get("findings", [])]
     content: list[Content] = []
     if findings:
-        text = "They are about edge inputs, and about times that are mostly overhead; they refuse nothing."
+        text = "Findings are about edge inputs, and about times that are mostly overhead; they refuse nothing."
         columns = [
             Column("trial"),
             Column("input", choices=True),

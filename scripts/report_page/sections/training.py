@@ -58,11 +58,13 @@ def quality(trial: Trial) -> Content | Cell:
     found = trial.find("training", "quality")
     if not found or "outcome" not in found:
         return Cell("-", title=trial.why("training", "quality"))
-    text = f"{found['outcome']}: mean loss of {found['metric']} {number(found.get('mean_loss'))}"
+    lost = "logarithm of the ratio of RMS errors" if found["metric"] == "rmse" else f"mean loss of {found['metric']}"
+    allowed = "a ratio of " if found["metric"] == "rmse" else ""
+    text = f"{found['outcome']}: {lost} {number(found.get('mean_loss'))}"
     if "limits" in found:
         low, high = found["limits"]
         text += f" ({number(low)} to {number(high)})"
-    return f"{text}, allowed {number(found.get('margin'))}, {found['seeds']} seeds"
+    return f"{text}, allowed {allowed}{number(found.get('margin'))}, {found['seeds']} seeds"
 
 
 def gradients(trials: Sequence[Trial]) -> Content:

@@ -29,7 +29,11 @@ def trials_section(record: Record) -> Section:
         Column("measurement", choices=True),
     ]
     rows = [trial_row(trial) for trial in record.judged]
-    content: list[Content] = [table("all-trials", columns, rows, filtered=True), tag("h3", "Other modes"), modes(record)]
+    content: list[Content] = [
+        table("all-trials", columns, rows, filtered=True),
+        tag("h3", "Other modes"),
+        modes(record),
+    ]
     needless = len(record.trials) - len(record.judged)
     if needless:
         text = f"{words.plural(needless, 'trial')} with FP32 islands not listed: autocast alone passed."
