@@ -7,11 +7,11 @@ from report_page.record import Json, Trial
 
 
 def interval(estimate: Json, show: words.Unit) -> str:
-    """ "2.10 to 2.40 (95 %)"."""
+    """ "2.10 to 2.40, 95 %"."""
     if "interval" not in estimate:
         return estimate.get("absent", {}).get("interval", "no interval")
     low, high = estimate["interval"]
-    level = f" ({words.percent(estimate['level'])})" if "level" in estimate else ""
+    level = f", {words.percent(estimate['level'])}" if "level" in estimate else ""
     return f"{show(low)} to {show(high)}{level}"
 
 

@@ -8,7 +8,7 @@ from report_page import words
 from report_page.devices import Device
 from report_page.estimate import interval, median_time
 from report_page.look import badge
-from report_page.markup import Content, bullets, code, paragraph, tag
+from report_page.markup import Content, bullets, paragraph, tag
 from report_page.record import Record, Trial
 from report_page.section import Section
 from report_page.sections.answer import QUIET
@@ -37,13 +37,13 @@ def records_section(devices: list[Device]) -> Section:
         text += f"The newest records of the devices differ in {', '.join(differing)}: compare with that in mind."
     columns = [
         Column("device", choices=True),
+        Column("details"),
         Column("started"),
         Column("record"),
         Column("trials", number=True),
         Column("verdicts"),
         Column("measured"),
         *(Column(name) for name, _ in COMPARED),
-        Column("details"),
     ]
     rows = [record_row(device, record) for device in devices for record in reversed(device.records)]
     answers = [answer(device) for device in devices[:MOST_ANSWERS]]
@@ -67,13 +67,13 @@ def record_row(device: Device, record: Record) -> list[Content | Cell]:
     outcomes = Counter(trial.measured for trial in record.judged if trial.measured)
     return [
         device.label,
-        record.day,
-        code(record.id),
+        tag("button", "Show", type="button", class_="show-record", data_record=record.digest),
+        tag("span", record.day, class_="unbroken"),
+        tag("span", record.id, class_="unbroken"),
         str(len(record.judged)),
         counted(verdicts),
         counted(outcomes) or "-",
         *(shortened(record, *path) for _, path in COMPARED),
-        tag("button", "Show", type="button", class_="show-record", data_record=record.digest),
     ]
 
 

@@ -88,7 +88,7 @@ def data(name: str, value: Json) -> Markup:
 def chooser(grouped: list[Device], shown: Record) -> Markup:
     groups = [
         tag("optgroup",
-            [tag("option", f"{record.day} {record.id}", value=record.digest, selected=record is shown)
+            [tag("option", f"{device.label}: {record.day}, {record.id}", value=record.digest, selected=record is shown)
              for record in reversed(device.records)],
             label=device.label)
         for device in grouped

@@ -33,7 +33,8 @@ class Plot:
 
     def figure(self) -> Markup:
         place = tag("div", class_="plot", id=self.name, data_marks=self.marks, role="img", aria_label=self.title)
-        return tag("figure", tag("h3", self.title), place, tag("figcaption", self.caption))
+        content = [tag("h3", self.title), place, tag("figcaption", self.caption)]
+        return tag("figure", content, class_="tall" if self.rows else None)
 
     def data(self) -> Json:
         rows = [[plot_text(word) for word in row] for row in self.rows]

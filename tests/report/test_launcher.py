@@ -35,10 +35,12 @@ def test_started_through_a_link(tmp_path: Path, checkout: Path) -> None:
 def test_packages_are_installed_once_and_when_they_change(checkout: Path) -> None:
     requirements = checkout / "requirements-some.txt"
     requirements.write_text("# nothing\n")
-    expected = f"{checkout.parent}/.venv-some/bin/python\n"
+    expected = f"{checkout.parent}/.venv-some/env/bin/python\n"
     first, second = run(checkout / "python_for", "some"), run(checkout / "python_for", "some")
     assert (first.returncode, first.stdout, second.stdout, second.stderr) == (0, expected, expected, "")
     assert "installing" in first.stderr
+    prefix = run(expected.strip(), "-c", "import sys; print(sys.prefix)")
+    assert prefix.stdout == f"{checkout.parent}/.venv-some/env\n"  # where its packages are
     requirements.write_text("# other\n")
     assert "installing" in run(checkout / "python_for", "some").stderr
     requirements.write_text("a package that is none\n")

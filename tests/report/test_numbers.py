@@ -116,7 +116,27 @@ def test_a_long_training_is_thinned_and_says_so(tmp_path: Path) -> None:
     assert {step for step, symbol in zip(kept, drawn["y2"]["marker"]["symbol"], strict=True) if symbol == "x"} == skips
     assert len(kept) < 2_000
     assert all(steps["scale"][step] == value for step, value in zip(kept, drawn["y2"]["y"], strict=True))
-    assert f"10000 steps {len(kept)} are drawn: every 17th" in page.read_text()
+    assert f"10000 steps {len(kept)} are drawn: one in 17" in page.read_text()
+
+
+def test_telemetry_of_a_device(tmp_path: Path) -> None:
+    """Thinned, but for what was throttled; the record's order is kept."""
+    made = record()
+    made["bench"]["processes"][0]["conditions"]["before"]["clock_mhz"] = 1980.0
+    samples = [[0, row, 0, 2, 100.0, {"device": {"clock_mhz": 1000.0 + row, "power_w": 300.0}}] for row in range(4_100)]
+    samples[7][5]["device"]["throttled"] = "power cap"
+    samples[8][5]["device"]["throttled"] = ""
+    made["trials"][0]["measurement"]["samples"] = samples
+    page = page_of(tmp_path, made)
+    plots = details(page)["plots"]
+    assert points(plots["plot-host-clock_mhz"]) == {"before": [("0 warm", 1980.0)]}
+    assert "plot-device-temperature_c" not in plots
+    (clock,) = plots["plot-device-clock_mhz"]["traces"]
+    assert clock["x"] == sorted({*range(0, 4_100, 3), 7})
+    assert clock["y"] == [1000.0 + index for index in clock["x"]]
+    crosses = [index for index, symbol in zip(clock["x"], clock["marker"]["symbol"], strict=True) if symbol == "x"]
+    assert crosses == [7]
+    assert "1368 of 4100 samples: one in 3, and all at which it was throttled" in page.read_text()
 
 
 def test_samples(one_record: Json, one_page: Path) -> None:

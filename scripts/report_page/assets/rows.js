@@ -1,7 +1,7 @@
 // Plots with a row for each case: its name stands beside the axis where there is room, else above the row.
 const SLOT = 9;
-const BETWEEN_ROWS = { wide: 12, narrow: 26 };
-const ABOVE = 96;  // axis and its title, and the legend above them
+const BETWEEN_ROWS = { wide: 12, narrow: 34 };
+const ABOVE = 100;  // axis and its title, and the legend above them
 const BELOW = 10;
 
 function plotHeight(plot, narrow) {
@@ -29,7 +29,7 @@ function rowLayout({ rows, slots, layout }, narrow) {
   const made = {
     ...layout,
     xaxis: { ...(narrow ? withFewTicks(layout.xaxis) : layout.xaxis), side: "top", tickangle: 0 },
-    legend: { y: 1 + 52 / inside },
+    legend: { y: 1 + 58 / inside },
     margin: { t: ABOVE, b: BELOW },
     shapes,
   };

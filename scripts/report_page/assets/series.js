@@ -92,13 +92,23 @@ function deviceTrace(label, index, count, entries, rows) {
   };
 }
 
+// The marks with 1 between them, and 1, 2, 5, 10, … on the axis.
+function logAxis(values, title) {
+  const powers = [1, ...values].map(Math.log10);
+  const [low, high] = [Math.min(...powers), Math.max(...powers)];
+  const tens = [...Array(Math.ceil(high) - Math.floor(low) + 1).keys()].map((step) => 10 ** (Math.floor(low) + step));
+  const tickvals = tens.flatMap((ten) => (high - low > 3 ? [ten] : [ten, 2 * ten, 5 * ten]));
+  const ticktext = tickvals.map((value) => `${Number(value.toPrecision(3))}×`);
+  return { type: "log", title: { text: title }, range: [low - 0.15, high + 0.15], tickvals, ticktext };
+}
+
 function drawSideBySide(series) {
   const precision = byId("side-precision").value;
   const speeds = series.devices.map(([, records]) => newestSpeeds(series, records, precision));
   const rows = [...new Set(speeds.flat().map((entry) => entry.row))];
   const count = series.devices.length;
   const traces = series.devices.map(([label], index) => deviceTrace(label, index, count, speeds[index], rows));
-  const axis = { type: "log", title: { text: `${precision}: speed over fp32` } };
+  const axis = logAxis(traces.flatMap((trace) => trace.x), `${precision}: speed over fp32`);
   const plot = {
     traces: traces.filter((trace) => trace.x.length),
     layout: { xaxis: axis, line_at: 1 },

@@ -95,23 +95,29 @@ def samples_plot(told: Sequence[tuple[str, Json]], quantity: Quantity) -> Plot |
     if not having:
         return None
     stride = -(-len(having) // MOST_SAMPLES)
-    drawn = having[::stride]
+    drawn = [
+        (index, where, device)
+        for index, (where, device) in enumerate(having)
+        if index % stride == 0 or device.get("throttled")
+    ]
     trace = {
         "mode": "markers",
         "showlegend": False,
-        "x": list(range(0, len(having), stride)),
-        "y": [device[quantity.field] for _, device in drawn],
+        "x": [index for index, _, _ in drawn],
+        "y": [device[quantity.field] for _, _, device in drawn],
         "marker": {
             "size": 5,
             "color": "var(--accent)",
-            "symbol": ["x" if device.get("throttled") else "circle" for _, device in drawn],
+            "symbol": ["x" if device.get("throttled") else "circle" for _, _, device in drawn],
         },
         "hoverinfo": "text",
-        "hovertext": [hover([where, words_of(device, quantity)]) for where, device in drawn],
+        "hovertext": [hover([where, words_of(device, quantity)]) for _, where, device in drawn],
     }
-    layout = {"xaxis": {"title": {"text": "sample"}}, "yaxis": {"title": {"text": quantity.unit}}}
-    count = f"{len(drawn)} of {len(having)} samples, every {stride}th" if stride > 1 else plural(len(drawn), "sample")
-    text = f"{count}; a cross where the device says that it was throttled."
+    layout = {"xaxis": {"title": {"text": "sample, trial by trial"}}, "yaxis": {"title": {"text": quantity.unit}}}
+    count = f"{plural(len(drawn), 'mark')}, one a sample"
+    if stride > 1:
+        count = f"{len(drawn)} of {len(having)} samples: one in {stride}, and all at which it was throttled"
+    text = f"{count}. A cross where the device says that it was throttled."
     title = f"{quantity.title} beside the samples"
     return Plot(f"plot-device-{quantity.field}", title, [trace], layout, text, height=300)
 

@@ -130,7 +130,7 @@ def remarks(trial: Trial, steps: Json, kept: Sequence[int]) -> list[str]:
     count = len(steps["loss"])
     if len(kept) < count:
         lines.append(
-            f"Of {trial.precision}'s {count} steps {len(kept)} are drawn: every {-(-count // MOST_STEPS)}th, and each "
+            f"Of {trial.precision}'s {count} steps {len(kept)} are drawn: one in {-(-count // MOST_STEPS)}, and each "
             "at which the scale changes or an update is skipped."
         )
     odd = [step for step in range(count) if at(steps["loss"], step) is None]
