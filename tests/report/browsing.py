@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 
 COUNT_MARKS = """plots => Object.fromEntries(plots.map((plot) => [
     plot.id, [...plot.querySelectorAll('.points path.point')].filter((one) => one.style.display !== 'none').length]))"""
-PATIENCE_S = 60
+PATIENCE_S = 240  # a machine that builds beside the tests is slow
 DESKTOP = {"width": 1280, "height": 900}
 
 
@@ -63,6 +63,7 @@ class Opened:
 @contextmanager
 def opened(browser: Browser, path: Path, **settings: Any) -> Iterator[Opened]:  # noqa: ANN401
     with browser.new_context(**{"viewport": DESKTOP, **settings}) as context:
+        context.set_default_timeout(1000 * PATIENCE_S)
         made = Opened(context.new_page())
         made.page.on("console", lambda said: made.hear(said.type, said.text))
         made.page.on("pageerror", lambda error: made.problems.append(str(error)))
