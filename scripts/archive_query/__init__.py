@@ -1,0 +1,1 @@
+"""What scripts/query is made of: an archive of records as views of DuckDB."""

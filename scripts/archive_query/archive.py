@@ -1,0 +1,40 @@
+"""An archive as views of DuckDB."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from archive_query.index import open_index
+from archive_query.views import add_views
+
+SETTINGS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}  # nothing from the network
+
+
+@dataclass(frozen=True)
+class Archive:
+    """`left_out` says why files of the archive are in no view but `files`."""
+
+    connection: duckdb.DuckDBPyConnection
+    left_out: dict[str, str]
+    records: int
+
+    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
+        return self.connection.sql(query)
+
+
+@contextmanager
+def open_archive(folder: str | Path, rebuild: bool = False) -> Iterator[Archive]:
+    """Records that are new or changed are read into the index of the archive first; `rebuild`: all of them."""
+    with (
+        open_index(Path(folder), rebuild) as index,
+        tempfile.TemporaryDirectory(prefix="ampgate-query-") as spill,
+        duckdb.connect(config={**SETTINGS, "temp_directory": spill}) as connection,
+    ):
+        add_views(connection, index)
+        yield Archive(connection, index.left_out, len(index.records))
