@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 from archive_query.archive import Archive, open_archive
 from archive_query.error import QueryError
-from archive_query.output import FORMATS, listing, write
+from archive_query.output import FORMATS, listing, visible, write
 
 MOST_NAMED = 10
 
@@ -68,7 +68,7 @@ def name_left_out(left_out: dict[str, str]) -> None:
         return
     print(f"query: left out, {len(left_out)} of the archive:", file=sys.stderr)
     for file, problem in list(left_out.items())[:MOST_NAMED]:
-        print(f"  {file} {problem}", file=sys.stderr)
+        print(f"  {visible(file)} {visible(problem)}", file=sys.stderr)
     if len(left_out) > MOST_NAMED:
         print("  ... all of them: SELECT file, problem FROM files WHERE problem IS NOT NULL", file=sys.stderr)
 

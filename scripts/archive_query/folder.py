@@ -61,4 +61,9 @@ def entries(archive: Path, folder: Path, found: Found) -> Iterator[os.DirEntry[s
             raise QueryError(f"{archive} cannot be read: {error.strerror}", "ask its owner for the right") from error
         found.strays[f"{folder.name}/"] = f"cannot be read: {error.strerror}"
         return
-    yield from seen
+    for entry in seen:
+        shown = os.fsencode(entry.name).decode(errors="backslashreplace")
+        if shown == entry.name:
+            yield entry
+        else:
+            found.strays[shown if folder == archive else f"{folder.name}/{shown}"] = "has a name that is no UTF-8"

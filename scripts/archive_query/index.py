@@ -93,9 +93,7 @@ class Index:
             contents.live |= {source.file: source for source in new}
             dead = segment.dead + len(segment.sources) - len(new)
             (contents.segments if new else contents.dead).append(Segment(segment.folder, new, dead))
-        contents.missing = [
-            file for file in found.records if file not in contents.live and file not in self.unreadable
-        ]
+        contents.missing = [file for file in found.records if file not in contents.live and file not in self.unreadable]
         return contents
 
     def to_merge(self, contents: Contents) -> list[Segment]:

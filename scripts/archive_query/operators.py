@@ -25,6 +25,4 @@ def rows(record: dict[str, Any]) -> Iterator[Row]:
             yield Row({"trial": trial, "operator": operator}, {"trial": place, "operator": where})
 
 
-OPERATORS = Table(
-    "operators", "an operator that a trial ran, in these types", (*NAMES, *OPERATOR_COLUMNS), rows
-)
+OPERATORS = Table("operators", "an operator that a trial ran, in these types", (*NAMES, *OPERATOR_COLUMNS), rows)

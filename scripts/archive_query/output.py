@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -27,8 +28,11 @@ def write(connection: duckdb.DuckDBPyConnection, sql: str, form: str, out: Path 
     if out is None:
         write_to_output(connection, sql, form)
         return
-    aside = out.with_name(f"{out.name}.{os.getpid()}.new")
+    aside = out.resolve().with_name(f"{out.name}.{os.getpid()}.new")
     try:
+        if out.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        aside.touch()
         try:
             write_to_file(connection, sql, form, aside)
             aside.replace(out)

@@ -8,7 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from archive_query.error import EnvironmentProblem
@@ -29,8 +29,8 @@ def index_for(archive: Path, files: Iterable[str]) -> Path:
         try:
             index.mkdir(parents=True, exist_ok=True)
             for name in (UPDATING, READING):
-                os.close(os.open(index / name, os.O_RDWR | os.O_CREAT, 0o666))
-                os.utime(index / name)
+                with suppress(BlockingIOError), locked(index / name, fcntl.LOCK_SH | fcntl.LOCK_NB):
+                    os.utime(index / name)
         except OSError as error:
             problems.append(f"{folder}: {error.strerror}")
         else:
@@ -44,7 +44,8 @@ def places(archive: Path, files: Iterable[str]) -> Iterator[Path]:
     """In the archive where this user may write, so that all users share it, else in the user's cache."""
     if any(looks_like_record(archive / file) for file in files):
         yield archive / HIDDEN
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111: never fails
+    # Not Path.expanduser, which fails where there is no home.
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
     yield Path(cache) / "ampgate" / "query" / hashlib.sha256(bytes(archive.resolve())).hexdigest()[:16]
 
 

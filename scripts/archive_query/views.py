@@ -15,7 +15,7 @@ RECORD = ("record", "file of the record, in the archive")
 HEADS = ("run_id", "started", "device", "device_model")
 FILES = {
     "file": (pa.string(), "in the archive"),
-    "bytes": (pa.int64(), "its size"),
+    "bytes": (pa.int64(), "its size, of what may be a record"),
     "problem": (pa.string(), "why it is in no other view; NULL: it is in them"),
 }
 
@@ -35,12 +35,16 @@ def add_views(connection: duckdb.DuckDBPyConnection, index: Opened) -> None:
             f"CREATE VIEW {table.name} AS SELECT {shown}, rows.* EXCLUDE (source) "
             f"FROM {rows_of(connection, table, index)} rows JOIN internal.heads heads USING (source)"
         )
-    files = [(file, stamp.bytes, index.left_out.get(file)) for file, stamp in index.files.items()]
-    files += [(file, None, problem) for file, problem in index.left_out.items() if file not in index.files]
-    schema = pa.schema({name: kind for name, (kind, _) in FILES.items()})
-    columns = [pa.array(column, kind) for column, kind in zip(zip(*files, strict=True), schema.types, strict=True)]
-    add_table(connection, "files", pa.Table.from_arrays(columns, schema=schema) if files else schema.empty_table())
+    add_files(connection, index)
     add_descriptions(connection)
+
+
+def add_files(connection: duckdb.DuckDBPyConnection, index: Opened) -> None:
+    names = sorted(index.files.keys() | index.left_out.keys())
+    sizes = [index.files[name].bytes if name in index.files else None for name in names]
+    problems = [index.left_out.get(name) for name in names]
+    schema = pa.schema({name: kind for name, (kind, _) in FILES.items()})
+    add_table(connection, "files", pa.table([names, sizes, problems], schema=schema))
 
 
 def rows_of(connection: duckdb.DuckDBPyConnection, table: Table, index: Opened) -> str:
