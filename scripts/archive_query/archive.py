@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 
+from archive_query.error import QueryError
 from archive_query.index import open_index
 from archive_query.views import add_views
 
@@ -36,5 +37,8 @@ def open_archive(folder: str | Path, rebuild: bool = False) -> Iterator[Archive]
         tempfile.TemporaryDirectory(prefix="ampgate-query-") as spill,
         duckdb.connect(config={**SETTINGS, "temp_directory": spill}) as connection,
     ):
-        add_views(connection, index)
+        try:
+            add_views(connection, index)
+        except duckdb.Error as error:  # of what this program wrote itself
+            raise QueryError(f"the index is damaged: {error}", "read all records again: --rebuild") from error
         yield Archive(connection, index.left_out, len(index.records))
