@@ -29,9 +29,8 @@ def to_merge(segments: list[Segment]) -> list[Segment]:
 def merge_segments(index: Path, segments: list[Segment]) -> bool:
     """Whether it could be done: where not, a query is slower, no more."""
     sources = [source for segment in segments for source in segment.sources]
-    folder = unfinished(index)
     try:
-        with duckdb.connect() as connection:
+        with unfinished(index) as folder, duckdb.connect() as connection:
             connection.execute("CREATE TABLE live (source BIGINT)")
             connection.execute("INSERT INTO live SELECT unnest(?)", [[source.key for source in sources]])
             for table in TABLES:
@@ -40,7 +39,7 @@ def merge_segments(index: Path, segments: list[Segment]) -> bool:
                 connection.execute(
                     f"COPY (FROM {rows} SEMI JOIN live USING (source)) TO {target} (FORMAT parquet, COMPRESSION zstd)"
                 )
-        commit(folder, sources)
+            commit(folder, sources)
     except (duckdb.Error, OSError):
         return False
     return True

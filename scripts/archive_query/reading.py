@@ -61,19 +61,19 @@ def in_batches(sizes: dict[str, int]) -> Iterator[list[str]]:
 
 
 def read_here(archive: Path, files: list[str], index: Path) -> dict[str, str]:
-    folder = unfinished(index)
-    read = read_files(archive, files, folder)
-    commit(folder, read.sources)
+    with unfinished(index) as folder:
+        read = read_files(archive, files, folder)
+        commit(folder, read.sources)
     return read.unreadable
 
 
 def read_there(worker: Worker, files: list[str], index: Path) -> dict[str, str]:
     """Where the process dies (a file may ask for more memory than there is), each file is tried alone."""
-    folder = unfinished(index)
-    read = worker.read(files, folder)
-    if read is not None:
-        commit(folder, read.sources)
-        return read.unreadable
+    with unfinished(index) as folder:
+        read = worker.read(files, folder)
+        if read is not None:
+            commit(folder, read.sources)
+            return read.unreadable
     if len(files) == 1:
         return {files[0]: "ended the process that read it: too large for this machine's memory?"}
     unreadable: dict[str, str] = {}

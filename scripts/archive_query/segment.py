@@ -6,7 +6,8 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,10 +96,15 @@ class Rows:
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
 
-def unfinished(index: Path) -> Path:
+@contextmanager
+def unfinished(index: Path) -> Iterator[Path]:
+    """A folder for a segment. What is not committed goes away again."""
     folder = index / f"{UNFINISHED}{secrets.token_hex(8)}"
     folder.mkdir()
-    return folder
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def commit(folder: Path, sources: list[Source]) -> None:
