@@ -10,8 +10,8 @@ from typing import NamedTuple
 from archive_query.error import QueryError
 from archive_query.record import Stamp
 
-# What runs keep beside their records: journals, checkpoints, and a record that is being written.
-BESIDE_RECORDS = (".journal.jsonl", ".json.new")
+# What runs keep beside their records: journals, logs, checkpoints, and a record that is being written.
+BESIDE_RECORDS = (".journal.jsonl", ".json.new", ".log")
 CHECKPOINTS = ".checkpoints"
 
 

@@ -3,7 +3,7 @@
 A block of commands starts with ```console; lines that begin with `$ ` are commands and run one after the other, in a
 folder where `scripts`, `results/schema`, `examples` and `.venv` are ours. A block that starts with ```python is a
 program that runs there, too. A comment before the block says more:
-`<!-- file NAME -->` a block of JSON is not run: it is written to that file, for the commands that follow;
+`<!-- file NAME -->` a block of JSON, SQL or Python is not run but written to that file, for the commands that follow;
 `<!-- exit 1 -->` the last command exits with 1, `<!-- deep -->` only under `scripts/test --deep`,
 `<!-- shown: REASON -->` not run, and why.
 """
@@ -22,7 +22,9 @@ from conftest import AMPGATE, ROOT
 
 GUIDE = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS = [*GUIDE, ROOT / "examples" / "from_pytorch" / "README.md"]
-BLOCK = re.compile(r"(?:<!-- (?P<note>[^>]*) -->\n)?```(?P<language>console|python|json)\n(?P<body>.*?)```", re.DOTALL)
+BLOCK = re.compile(
+    r"(?:<!-- (?P<note>[^>]*) -->\n)?```(?P<language>console|python|json|sql)\n(?P<body>.*?)```", re.DOTALL
+)
 
 
 @dataclass
@@ -38,10 +40,10 @@ def blocks(document: Path) -> list[Block]:
     for match in BLOCK.finditer(document.read_text()):
         note = match["note"] or ""
         written = re.search(r"file (\S+)", note)
-        if match["language"] == "json":
-            if not written:
-                continue
+        if written:
             commands = [f"printf %s {shlex.quote(match['body'])} > {shlex.quote(written[1])}"]
+        elif match["language"] in ("json", "sql"):
+            continue
         elif match["language"] == "python":
             # From a file: TorchScript's compiler reads the source.
             write = f"printf %s {shlex.quote(match['body'])} > program.py"
