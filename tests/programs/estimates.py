@@ -73,8 +73,9 @@ def interval(
 ) -> Numbers:
     """Student's t over what each unit says on log scale, widened to hold the value."""
     each = np.array([of_unit(unit) for unit in units(series)])
-    low, high = stats.t.interval(level, len(each) - 1, loc=np.mean(each), scale=stats.sem(each))
-    return np.array([min(np.exp(low), value), max(np.exp(high), value)])
+    half = stats.t.ppf((1 + level) / 2, len(each) - 1) * stats.sem(each)
+    low, high = np.exp(np.mean(each) - half), np.exp(np.mean(each) + half)
+    return np.array([min(low, value), max(high, value)])
 
 
 def drift(logs: list[Numbers]) -> float:
@@ -120,6 +121,26 @@ def welch_ratio(above: Cells, below: Cells, level: float) -> dict[str, Any]:
         limits = stats.ttest_ind(*sides, equal_var=False).confidence_interval(level)
         found["interval"] = np.array([min(np.exp(limits.low), value), max(np.exp(limits.high), value)])
     return found
+
+
+def differences_in_turns(above: Cells, below: Cells, turns: dict[int, int]) -> Numbers:
+    """On log scale, of the medians of processes that stood beside each other; `turns` by process."""
+    sides = [
+        {turns[process]: np.median(np.log(times)) for process, times in zip(cells.processes, cells.times, strict=True)}
+        for cells in (above, below)
+    ]
+    return np.array([sides[0][turn] - sides[1][turn] for turn in sorted(sides[0].keys() & sides[1].keys())])
+
+
+def hodges_lehmann(differences: Numbers) -> float:
+    """The centre by signed ranks: the median of the means of all pairs, each with itself among them."""
+    one, other = np.triu_indices(len(differences))
+    return float(np.exp(np.median((differences[one] + differences[other]) / 2)))
+
+
+def signed_rank_rejects(differences: Numbers, ratio: float, level: float) -> bool:
+    """Whether the exact test says that the centre is not this ratio; the interval holds all that it does not reject."""
+    return bool(stats.wilcoxon(differences - np.log(ratio), method="exact").pvalue <= 1 - level)
 
 
 def percentile(calls: list[Numbers], probability: float, level: float) -> dict[str, Any] | None:
