@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from archive_query.error import QueryError
-from archive_query.record import Stamp
+from archive_query.rows.record import Stamp
 
 # What runs keep beside their records: journals, logs, checkpoints, and a record that is being written.
 BESIDE_RECORDS = (".journal.jsonl", ".json.new", ".log")

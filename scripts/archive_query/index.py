@@ -19,8 +19,8 @@ from archive_query.folder import Found, look_into
 from archive_query.merge import merge_segments, to_merge
 from archive_query.place import READING, UPDATING, index_for, locked, remove_unused
 from archive_query.reading import read_all
-from archive_query.record import Stamp
-from archive_query.segment import UNFINISHED, Segment, Source, remove, segments_in
+from archive_query.rows.record import Stamp
+from archive_query.rows.segment import UNFINISHED, Segment, Source, remove, segments_in
 
 TRIES = 5
 

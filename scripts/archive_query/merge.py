@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 
 from archive_query.paths import parquet_files, quoted
-from archive_query.segment import Segment, commit, unfinished
-from archive_query.tables import TABLES
+from archive_query.rows.segment import Segment, commit, unfinished
+from archive_query.rows.tables import TABLES
 
 
 def to_merge(segments: list[Segment]) -> list[Segment]:

@@ -21,7 +21,7 @@ KEPT_UNUSED_S = 30 * 24 * 3600
 def index_for(archive: Path, files: Iterable[str]) -> Path:
     """The folder of the index, with its locks.
 
-    Its name is made of this program's sources, which decide what is in it: another version has another index.
+    Its name is made of the sources that decide what is in it: another version of them has another index.
     """
     problems = []
     for folder in places(archive, files):
@@ -62,7 +62,7 @@ def looks_like_record(path: Path) -> bool:
 
 def layout() -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted((Path(__file__).parent / "rows").glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from archive_query.segment import commit, read_files, unfinished
+from archive_query.rows.segment import commit, read_files, unfinished
 from archive_query.worker import Worker
 
 BATCH_FILES, BATCH_BYTES = 64, 1 << 28

@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from archive_query.index import Opened
 from archive_query.paths import parquet_files
-from archive_query.table import ABSENT, Table
-from archive_query.tables import RUNS, TABLES
+from archive_query.rows.table import ABSENT, Table
+from archive_query.rows.tables import RUNS, TABLES
 
 RECORD = ("record", "file of the record, in the archive")
 # Columns of the run that every view has.

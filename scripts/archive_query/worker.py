@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 from types import TracebackType
 
-from archive_query.record import Stamp
-from archive_query.segment import Read, Source, read_files
+from archive_query.rows.record import Stamp
+from archive_query.rows.segment import Read, Source, read_files
 
 
 class Worker:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from archive_query.record import NoRecord, Stamp, Unreadable, read_file, record_in
-from archive_query.table import Malformed, Table
-from archive_query.tables import TABLES
+from archive_query.rows.record import NoRecord, Stamp, Unreadable, read_file, record_in
+from archive_query.rows.table import Malformed, Table
+from archive_query.rows.tables import TABLES
 
 UNFINISHED = ".unfinished-"  # how folders are called while they are written, or removed
 SOURCES = "sources.json"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from archive_query.kinds import FLAG, INTEGER, JOINED, TEXT
-from archive_query.table import Column, Row, Table, items
-from archive_query.trials import NAMES, trials_of
+from archive_query.rows.kinds import FLAG, INTEGER, JOINED, TEXT
+from archive_query.rows.table import Column, Row, Table, items
+from archive_query.rows.trials import NAMES, trials_of
 
 OPERATOR_COLUMNS = (
     Column("operator", TEXT, ("operator", "name"), "aten::mm, ...", required=True),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from archive_query.kinds import TEXT, TEXT_MAP, Kind
+from archive_query.rows.kinds import TEXT, TEXT_MAP, Kind
 
 Path = tuple[str | int, ...]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from archive_query.kinds import (
+from archive_query.rows.kinds import (
     FLAG,
     INTEGER,
     INTEGERS,
@@ -16,7 +16,7 @@ from archive_query.kinds import (
     TIME,
     UNSIGNED,
 )
-from archive_query.table import Column, Row, Table
+from archive_query.rows.table import Column, Row, Table
 
 RUN = (
     Column("run_id", TEXT, ("id",), "id of the run, as in its record's name", required=True),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from archive_query.kinds import FLAG, INTEGER, INTEGER_MAP, REAL, TEXT, TEXTS, Kind, list_of, object_of
-from archive_query.table import Column, Malformed, Row, Table, escaped
-from archive_query.trials import NAMES, of_trial, trials_of
+from archive_query.rows.kinds import FLAG, INTEGER, INTEGER_MAP, REAL, TEXT, TEXTS, Kind, list_of, object_of
+from archive_query.rows.table import Column, Malformed, Row, Table, escaped
+from archive_query.rows.trials import NAMES, of_trial, trials_of
 
 TARGET = object_of({"floor": TEXT, "least": REAL, "value": REAL, "outcome": TEXT})
 

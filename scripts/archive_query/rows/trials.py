@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from archive_query.kinds import (
+from archive_query.rows.kinds import (
     FLAG,
     INTEGER,
     INTEGER_MAP,
@@ -18,7 +18,7 @@ from archive_query.kinds import (
     list_of,
     object_of,
 )
-from archive_query.table import Column, Row, Table, items
+from archive_query.rows.table import Column, Row, Table, items
 
 # In every view but `runs`.
 NAMES = (

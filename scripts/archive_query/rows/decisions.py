@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from archive_query.kinds import DECISION, INTEGER, INTEGERS, REAL, REALS, TEXT
-from archive_query.table import Column, Malformed, Row, Table, items
-from archive_query.trials import NAMES, of_trial, trials_of
+from archive_query.rows.kinds import DECISION, INTEGER, INTEGERS, REAL, REALS, TEXT
+from archive_query.rows.table import Column, Malformed, Row, Table, items
+from archive_query.rows.trials import NAMES, of_trial, trials_of
 
 DECISION_COLUMNS = (
     of_trial("kind", TEXT, "decisions/kind", "argmax, threshold, top-k, actions"),
