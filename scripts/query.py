@@ -26,7 +26,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("sql", nargs="?", help="what to ask; several statements are run in order, the last one answers")
     parser.add_argument("--file", metavar="FILE", help="the SQL stands in this file; -: on standard input")
-    parser.add_argument("--archive", type=Path, default=Path("results/archive"), metavar="DIR", help="%(default)s")
+    parser.add_argument("--archive", type=Path, default=Path("results/archive"), metavar="DIR", help="default: %(default)s")
     parser.add_argument("--format", choices=FORMATS, help="default: by the name of --out, else a table")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where the answer goes; default: standard output")
     parser.add_argument("--rebuild", action="store_true", help="read all records again")
@@ -75,6 +75,7 @@ def name_left_out(left_out: dict[str, str]) -> None:
 
 def main() -> int:
     given = arguments()
+    sys.stdout.reconfigure(encoding="utf-8")  # as records are, whatever the locale
     try:
         sql = sql_of(given)
         with open_archive(given.archive, given.rebuild) as archive:

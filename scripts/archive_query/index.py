@@ -23,6 +23,8 @@ from archive_query.rows.record import Stamp
 from archive_query.rows.segment import UNFINISHED, Segment, Source, remove, segments_in
 
 TRIES = 5
+# Nobody holds the other lock for long where it is waited for.
+WAITS = {UPDATING: "query: waiting for another one, which reads new records\n", READING: ""}
 
 
 @dataclass(frozen=True)
@@ -118,27 +120,28 @@ class Index:
             ) from error
 
     def forget(self) -> None:
-        with self.lock(UPDATING, fcntl.LOCK_EX), self.lock(READING, fcntl.LOCK_EX):
-            for segment in segments_in(self.place):
-                remove(segment.folder)
+        with self.lock(UPDATING, fcntl.LOCK_EX):
+            if not self.remove(segments_in(self.place)):
+                raise EnvironmentProblem("another query reads the index now", "wait for it to end")
 
     def clear_away(self) -> None:
         """Whoever wrote these held the lock for updating, and is gone."""
         for folder in self.place.glob(f"{UNFINISHED}*"):
             remove(folder)
 
-    def remove(self, dead: list[Segment]) -> None:
-        """Where someone reads now, they stay until another time."""
+    def remove(self, segments: list[Segment]) -> bool:
+        """Where someone reads now, they stay."""
         try:
             with self.lock(READING, fcntl.LOCK_EX | fcntl.LOCK_NB):
-                for segment in dead:
+                for segment in segments:
                     remove(segment.folder)
         except BlockingIOError:
-            return
+            return False
+        return True
 
     @contextmanager
     def lock(self, name: str, how: int) -> Iterator[None]:
-        with locked(self.place / name, how):
+        with locked(self.place / name, how, WAITS[name]):
             yield
 
 

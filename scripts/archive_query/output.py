@@ -20,6 +20,7 @@ import duckdb
 from archive_query.error import QueryError
 
 FORMATS = ("table", "csv", "json", "parquet")
+NO_ANSWER = QueryError("this SQL asks for nothing", "end it with a SELECT")
 NUMBERS = (int, float, Decimal)
 
 
@@ -63,7 +64,7 @@ def write_to_file(connection: duckdb.DuckDBPyConnection, sql: str, form: str, fi
         return
     answer = connection.sql(sql)
     if answer is None:
-        raise QueryError("this SQL has no answer to write", "end it with a SELECT")
+        raise NO_ANSWER
     if form == "csv":
         answer.write_csv(str(file))
     else:
@@ -72,8 +73,8 @@ def write_to_file(connection: duckdb.DuckDBPyConnection, sql: str, form: str, fi
 
 def lines(connection: duckdb.DuckDBPyConnection, sql: str, form: str) -> Iterator[str]:
     answer = connection.execute(sql)
-    if answer.description is None:
-        return iter(())
+    if answer is None or answer.description is None:
+        raise NO_ANSWER
     return json_lines(answer) if form == "json" else table_lines(answer)
 
 

@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -68,10 +69,16 @@ def layout() -> str:
 
 
 @contextmanager
-def locked(path: Path, how: int) -> Iterator[None]:
+def locked(path: Path, how: int, while_waiting: str = "") -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        fcntl.flock(descriptor, how)
+        try:
+            fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if how & fcntl.LOCK_NB:
+                raise
+            sys.stderr.write(while_waiting)
+            fcntl.flock(descriptor, how)
         yield
     finally:
         os.close(descriptor)

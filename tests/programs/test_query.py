@@ -208,6 +208,7 @@ def test_sql_from_a_file_and_from_standard_input(archive: Path, tmp_path: Path) 
 
 WRONG = {
     "SQL that is none": (["SELEC 1"], 2, "without SQL, this program lists"),
+    "nothing": (["-- nothing"], 2, "asks for nothing"),
     "a column that is not there": (["SELECT nothing FROM runs"], 2, "nothing"),
     "a file that is not there": (["--file", "gone.sql"], 2, "gone.sql cannot be read"),
     "SQL twice": (["SELECT 1", "--file", "x"], 2, "not both"),
@@ -293,17 +294,24 @@ NO_RECORDS = {
 }
 
 
-@pytest.mark.parametrize("what", NO_RECORDS)
-def test_what_is_no_record_is_named(archive: Path, what: str) -> None:
-    change, text = NO_RECORDS[what]
-    (bad,) = archived(archive, small_record(9, "cpu", [small_trial(time_ns=9.0)]))
-    change(bad)
+def test_what_is_no_record_is_named_and_the_rest_is_answered(archive: Path) -> None:
+    names = {}
+    for number, (what, (change, _)) in enumerate(NO_RECORDS.items(), start=10):
+        (bad,) = archived(archive, small_record(number, "cpu", [small_trial(time_ns=9.0)]))
+        change(bad)
+        names[f"cpu/{bad.name}"] = what
+    sql = "SELECT file, problem, (SELECT count(*) FROM runs) AS runs FROM files WHERE problem IS NOT NULL"
     for _ in range(2):  # read, then remembered
-        result = query(archive, "SELECT count(*) AS n FROM runs", "--format", "json")
-        assert (result.code, result.json()) == (0, [{"n": 3}]), result.err
-        assert f"  cpu/{bad.name} " in result.err
-        assert text in result.err
+        result = query(archive, sql, "--format", "json")
+        assert result.code == 0
         assert "Traceback" not in result.err
+        assert f"left out, {len(NO_RECORDS)} of the archive" in result.err
+        said = {names[row["file"]]: row["problem"] for row in result.json()}
+        assert said.keys() == NO_RECORDS.keys()
+        for what, (_, text) in NO_RECORDS.items():
+            assert text in said[what], what
+        assert result.json()[0]["runs"] == 3
+    assert f"  {min(names)} {said[names[min(names)]]}\n" in result.err
 
 
 def test_what_else_lies_in_an_archive(archive: Path) -> None:

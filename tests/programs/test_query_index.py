@@ -93,10 +93,10 @@ def test_records_are_read_once(tmp_path: Path) -> None:
 
 
 def test_records_that_come_one_by_one_are_in_few_segments(tmp_path: Path) -> None:
-    for number in range(1, 21):
+    for number in range(1, 13):
         add(tmp_path, number)
         assert asked(tmp_path, SUM) == total(*range(1, number + 1))
-    assert len(segments(tmp_path)) <= 5  # log2(20) + 1
+    assert len(segments(tmp_path)) <= 4  # log2(12) + 1
     assert not list(index_of(tmp_path).glob(".unfinished-*"))
 
 
@@ -109,6 +109,19 @@ def test_many_records_and_bad_ones_among_them(tmp_path: Path) -> None:
     assert f"reading {MANY} new" in result.err
     assert path_of(tmp_path, 7).name in result.err
     assert len(segments(tmp_path)) == 1
+
+
+def test_indexes_of_other_versions_are_left_alone_for_a_month(tmp_path: Path) -> None:
+    now = time.time()
+    for name, days in {"recent": 20, "old": 40}.items():
+        lock = tmp_path / ".query" / name / "reading.lock"
+        lock.parent.mkdir(parents=True)
+        lock.touch()
+        os.utime(lock, (now, now - days * 24 * 3600))
+    add(tmp_path, 1)
+    assert asked(tmp_path, SUM) == total(1)
+    assert (tmp_path / ".query" / "recent").is_dir()
+    assert not (tmp_path / ".query" / "old").exists()
 
 
 @pytest.mark.parametrize("damage", ["truncated", "gone", "no JSON", "no sources"])
