@@ -17,6 +17,7 @@ from archive_query.archive import Archive, open_archive
 from archive_query.error import QueryError
 from archive_query.output import FORMATS, listing, visible, write
 
+ARCHIVE = Path("results/archive")
 MOST_NAMED = 10
 
 
@@ -26,7 +27,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("sql", nargs="?", help="what to ask; several statements are run in order, the last one answers")
     parser.add_argument("--file", metavar="FILE", help="the SQL stands in this file; -: on standard input")
-    parser.add_argument("--archive", type=Path, default=Path("results/archive"), metavar="DIR", help="default: %(default)s")
+    parser.add_argument("--archive", type=Path, default=ARCHIVE, metavar="DIR", help="default: %(default)s")
     parser.add_argument("--format", choices=FORMATS, help="default: by the name of --out, else a table")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where the answer goes; default: standard output")
     parser.add_argument("--rebuild", action="store_true", help="read all records again")
