@@ -290,6 +290,26 @@ NO_RECORDS = {
     "a huge integer": (sealed_text("9" * 5000), "is no JSON"),
     "a bare NaN": (sealed_text("NaN"), "NaN is no number"),
     "half a pair": (lambda path: resealed(path, lambda record: record["run"].update(ampgate="\ud800")), "surrogates"),
+    "a number for an object": (
+        lambda path: resealed(path, lambda record: record["trials"][0].update(accuracy=5)),
+        "/trials/0/accuracy is not an object",
+    ),
+    "a list for an object": (
+        lambda path: resealed(path, lambda record: record.update(device=[])),
+        "/device is not an object",
+    ),
+    "a number for a reason": (
+        lambda path: resealed(path, lambda record: record["trials"][0].update(absent={"islands": 5})),
+        "/trials/0/absent/islands is not a string",
+    ),
+    "a word for reasons": (
+        lambda path: resealed(path, lambda record: record["trials"][0].update(absent="all")),
+        "/trials/0/absent is not an object",
+    ),
+    "half a pair in a reason": (
+        lambda path: resealed(path, lambda record: record["trials"][0].update(absent={"islands": "\ud800"})),
+        "/trials/0/absent/islands is not Unicode",
+    ),
     "no object": (lambda path: resealed(path, lambda record: record["trials"].append(3)), "/trials/1 is not an object"),
 }
 

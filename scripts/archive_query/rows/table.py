@@ -75,51 +75,65 @@ class Table:
         values: list[Any] = [None] * len(self.columns)
         absent: list[tuple[str, str]] = []
         for path, group in self.by_parent:
-            parents = [row.members, *ancestors(row.members, path)]
-            parent = parents[-1] if len(parents) > len(path) else None
+            parents = along(row, path)
+            is_there = len(parents) > len(path)
+            reason = None if is_there else why_absent(row, parents, path)
             for position, column in group:
-                try:
-                    if parent is not None and has(parent, column.path[-1]):
-                        values[position] = column.kind.read(parent[column.path[-1]])
-                    elif reason := why_absent(parents, column.path):
-                        absent.append((column.name, reason))
-                    elif column.required:
-                        raise Malformed(f"{pointer(row, column.path)} is missing")
-                except ValueError as error:
-                    raise Malformed(f"{pointer(row, column.path)} is not {error}") from error
+                step = column.path[-1]
+                if is_there and has(parents[-1], step, row, path):
+                    try:
+                        values[position] = column.kind.read(parents[-1][step])
+                    except ValueError as error:
+                        raise Malformed(f"{pointer(row, column.path)} is not {error}") from error
+                elif found := why_absent(row, parents, column.path) if is_there else reason:
+                    absent.append((column.name, found))
+                elif column.required:
+                    raise Malformed(f"{pointer(row, column.path)} is missing")
         return values, absent
 
 
-def has(parent: Any, step: str | int) -> bool:  # noqa: ANN401
+def has(parent: Any, step: str | int, row: Row, path: Path) -> bool:  # noqa: ANN401
     if isinstance(step, int):
-        return isinstance(parent, list) and step < len(parent)
-    return isinstance(parent, dict) and step in parent
+        if not isinstance(parent, list):
+            raise Malformed(f"{pointer(row, path)} is not an array")
+        return step < len(parent)
+    if not isinstance(parent, dict):
+        raise Malformed(f"{pointer(row, path)} is not an object")
+    return step in parent
 
 
-def ancestors(members: dict[str, Any], path: Path) -> Iterator[Any]:
-    """The values along the path, as far as it goes. A null is as good as nothing."""
-    here: Any = members
-    for step in path:
-        if not has(here, step) or here[step] is None:
-            return
-        here = here[step]
-        yield here
+def along(row: Row, path: Path) -> list[Any]:
+    """The row's members, and the values along the path, as far as it goes. A null is as good as nothing."""
+    found: list[Any] = [row.members]
+    for depth, step in enumerate(path):
+        if not has(found[-1], step, row, path[:depth]) or found[-1][step] is None:
+            break
+        found.append(found[-1][step])
+    return found
 
 
-def why_absent(parents: list[Any], path: Path) -> str | None:
+def why_absent(row: Row, parents: list[Any], path: Path) -> str | None:
     """`absent` stands in the object that lacks a member, or above it, with the way to the member as its key."""
     missing = len(parents) - 1  # of the path's steps, the first that is not there
     for depth in range(missing, -1, -1):
         parent = parents[depth]
         reasons = parent.get("absent") if isinstance(parent, dict) else None
-        if isinstance(reasons, dict):
-            key = "/".join(str(step) for step in path[depth : missing + 1])
-            if key in reasons:
+        if reasons is None:
+            continue
+        if not isinstance(reasons, dict):
+            raise Malformed(f"{pointer(row, path[:depth])}/absent is not an object")
+        key = "/".join(map(str, path[depth : missing + 1]))
+        if key in reasons:
+            try:
                 return TEXT.read(reasons[key])
+            except ValueError as error:
+                raise Malformed(f"{pointer(row, (*path[:depth], 'absent', key))} is not {error}") from error
     return None
 
 
 def pointer(row: Row, path: Path) -> str:
+    if not path:
+        return ""
     first, *rest = path
     return "".join([row.places.get(str(first), f"/{first}"), *(f"/{escaped(step)}" for step in rest)])
 
