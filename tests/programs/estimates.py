@@ -52,11 +52,11 @@ def warm_cells(measurement: dict[str, Any]) -> Cells:
 
 
 def steady_cells(measurement: dict[str, Any]) -> Cells:
-    """Mode sustained: the second half of the time."""
+    """Mode sustained: what began in the second half of the time, at least the last cell."""
     rows = [row for row, _ in rows_of(measurement)]
     times = np.array([row[4] for row in rows])
     begins = np.cumsum(times) - times
-    return cells_of(row for row, begin in zip(rows, begins, strict=True) if begin >= times.sum() / 2)
+    return cells_of([row for row, begin in zip(rows, begins, strict=True) if begin >= times.sum() / 2] or rows[-1:])
 
 
 def units(series: list[Numbers]) -> list[Numbers]:

@@ -21,6 +21,7 @@ from estimates import (
 
 # What logarithms, exponentials and sums in another order may change.
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
+Measured = dict[tuple[str, str], dict[str, Any]]  # by trial and mode
 NO_NUMBERS = ("refused", "output-changed", "crashed", "timed-out")
 
 
@@ -47,20 +48,21 @@ def numbers_of(record: dict[str, Any]) -> Iterator[Number]:
         cells = cells_in(measurement, mode)
         time = time_estimate(cells, level)
         yield from beside(f"{where} time_ns", measurement["time_ns"], time, "median")
-        yield from ratios(measured, trial_id, mode, measurement, f"{where} ")
+        yield from ratios(measured, trial_id, mode, measurement, f"{where} ", level)
         yield from rates(record, trial_id, mode, measurement, time, where)
         yield from disturbed(measured, trial_id, mode, measurement, where)
         if mode == "latency":
+            yield Number(f"{where} latency level", measurement["latency"]["level"], level)
             yield from latency(measurement, where)
         if mode == "sustained":
             yield from sustained(measurement, time["value"], where)
         if "training" in measurement:
-            yield from training(measured, trial_id, mode, measurement, where)
+            yield from training(measured, trial_id, mode, measurement, where, level)
         if "share" in measurement.get("overhead", {}):
             yield Number(f"{where} overhead", measurement["overhead"]["share"], overhead_share(measurement))
 
 
-def measurements(record: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+def measurements(record: dict[str, Any]) -> Measured:
     found = {}
     for trial in record["trials"]:
         if "measurement" in trial:
@@ -88,7 +90,7 @@ def beside(where: str, said: dict[str, Any], expected: dict[str, Any], value: st
 
 
 def ratios(
-    measured: dict[tuple[str, str], dict[str, Any]], trial_id: str, mode: str, said: dict[str, Any], where: str
+    measured: Measured, trial_id: str, mode: str, said: dict[str, Any], where: str, level: float
 ) -> Iterator[Number]:
     """A speed-up is t_fp32 / t, FP16:BF16 is t_fp16 / t_bf16. The sustained trials of a case ran one after another."""
     case, shape, precision = trial_id.split("/")
@@ -100,7 +102,8 @@ def ratios(
         if key in said:
             sides = [per_update(measured[side, mode], mode, "iterations" in said) for side in (above, below)]
             of = welch_ratio if mode == "sustained" else ratio_estimate
-            yield from beside(f"{where}{key}", said[key], of(*sides, said[key]["level"]), "value")
+            yield Number(f"{where}{key} level", said[key]["level"], level)
+            yield from beside(f"{where}{key}", said[key], of(*sides, level), "value")
 
 
 def per_update(measurement: dict[str, Any], mode: str, updates: bool) -> Cells:
@@ -123,7 +126,7 @@ def rates(
     (trial,) = (trial for trial in record["trials"] if trial["id"] == trial_id)
     flops, moved = trial["facts"]["flops"], trial["facts"]["bytes"]
     ceilings = record.get("ceilings", {})
-    precision = "fp32" if trial["not_lowered"] else trial["precision"][-4:]
+    precision = "fp32" if trial.get("not_lowered") else trial["precision"][-4:]
     product = ceilings.get("matmul_tflops", {}).get(precision, {}).get("value")
     copy = ceilings.get("copy_gbps", {}).get("value")
     for key, work, unit, ceiling in (("tflops", flops, 1e3, product), ("gbps", moved, 1.0, copy)):
@@ -141,9 +144,7 @@ def rates(
         yield Number(f"{where} roof share", said["roofline"]["share"], max(compute, memory) / time["value"])
 
 
-def disturbed(
-    measured: dict[tuple[str, str], dict[str, Any]], trial_id: str, mode: str, said: dict[str, Any], where: str
-) -> Iterator[Number]:
+def disturbed(measured: Measured, trial_id: str, mode: str, said: dict[str, Any], where: str) -> Iterator[Number]:
     """A block is disturbed where a cell of any precision of the case is; sustained trials ran alone."""
     group = trial_id.rsplit("/", 1)[0]
     beside_it = [m for (other, of), m in measured.items() if of == mode and other.rsplit("/", 1)[0] == group]
@@ -184,16 +185,17 @@ def sustained(measurement: dict[str, Any], steady: float, where: str) -> Iterato
 
 
 def training(
-    measured: dict[tuple[str, str], dict[str, Any]], trial_id: str, mode: str, measurement: dict[str, Any], where: str
+    measured: Measured, trial_id: str, mode: str, measurement: dict[str, Any], where: str, level: float
 ) -> Iterator[Number]:
     said = measurement["training"]
     steps, applied = step_counts(measurement)
     yield Number(f"{where} steps", [said["iterations"], said["applied_updates"]], [steps, applied])
     if applied:
         key = "time_per_applied_update_ns"
-        update = time_estimate(per_update(measurement, mode, updates=True), said[key]["level"])
+        update = time_estimate(per_update(measurement, mode, updates=True), level)
+        yield Number(f"{where} {key} level", said[key]["level"], level)
         yield from beside(f"{where} {key}", said[key], update, "median")
-    yield from ratios(measured, trial_id, mode, said, f"{where} update ")
+    yield from ratios(measured, trial_id, mode, said, f"{where} update ", level)
 
 
 def overhead_share(measurement: dict[str, Any]) -> float:

@@ -39,17 +39,21 @@ FAKED: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
     "all modes": ([*MODES], NOISE),
     "one process": (["--processes", "1", "--latency"], NOISE),
     "many processes": (["--processes", "8", "--latency"], NOISE),
-    "until a width": (["--width", "0.1", "--budget-s", "3"], NOISE),
+    "until a width": (["--case", "matmul", "--width", "0.1", "--budget-s", "4"], NOISE),
     "some blocks disturbed": (["--cold"], [(DISTURBED, "disturb-2"), *NOISE]),
     "too many disturbed": (["--latency"], [(DISTURBED, "disturb-99"), *NOISE]),
     "ceilings": (["--suite", "standard"], NOISE),
 }
 # With LibTorch.
 REAL: dict[str, list[str | Path]] = {
-    "operators": ["--case", "matmul", "--case", "softmax", "--cold", "--latency", "--sustained"],
-    "a model": ["--case", "mlp_regressor", "--case", "digits_classifier"],
+    "an operator": ["--case", "softmax", "--latency"],
     "a training that skips steps": ["--worker", TEST_WORKER, "--case", "train_misbehave", "--latency"],
+    "a sustained operator": ["--case", "matmul", "--sustained", "--cold"],
+    "models": ["--case", "mlp_regressor", "--case", "digits_classifier"],
 }
+LONG = ("a sustained operator", "models")
+USUAL = [name for name in (*FAKED, *REAL) if name not in LONG]
+EACH = [*USUAL, *(pytest.param(name, marks=pytest.mark.deep) for name in LONG)]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +81,7 @@ def runs(fake_worker: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     return Runs()
 
 
-@pytest.mark.parametrize("name", [*FAKED, *REAL])
+@pytest.mark.parametrize("name", EACH)
 def test_the_record_says_what_its_samples_give(runs: dict[str, Run], name: str) -> None:
     numbers = list(numbers_of(runs[name].record))
     assert len(numbers) > 20
@@ -85,7 +89,7 @@ def test_the_record_says_what_its_samples_give(runs: dict[str, Run], name: str) 
     assert not wrong, f"{len(wrong)} of {len(numbers)} numbers are others: {wrong[:5]}"
 
 
-@pytest.mark.parametrize("name", [*FAKED, *REAL])
+@pytest.mark.parametrize("name", EACH)
 def test_the_tables_show_what_the_record_says(runs: dict[str, Run], name: str) -> None:
     shown = list(shown_numbers(*runs[name]))
     assert len(shown) > 20
@@ -100,7 +104,7 @@ def kinds_in(record: dict[str, Any]) -> set[str]:
 
 def test_nothing_was_passed_over(runs: dict[str, Run]) -> None:
     """The runs together hold each kind of number, so that the tests above have looked at it."""
-    kinds = set().union(*(kinds_in(runs[name].record) for name in (*FAKED, *REAL)))
+    kinds = set().union(*(kinds_in(runs[name].record) for name in USUAL))
     for wanted in (
         "warm time_ns median", "warm time_ns mad", "warm time_ns interval", "warm time_ns drift_per_block",
         "warm speedup_over_fp32 value", "warm speedup_over_fp32 interval", "warm fp16_to_bf16 mad",
