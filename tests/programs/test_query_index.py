@@ -286,18 +286,53 @@ def test_killed_often(fresh: Path) -> None:
     print(f"{killed_and_asked(fresh, 100)} of 100 queries were killed at work; every answer after it was whole")
 
 
-def test_from_a_program(tmp_path: Path) -> None:
-    add(tmp_path, *range(1, MANY + 1))
-    (tmp_path / "program.py").write_text(
+def program(folder: Path, archive: Path, *lines: str) -> list[str | Path]:
+    """The command of a program that has `archive` open while these lines run."""
+    (folder / "program.py").write_text(
         "import sys\n"
         f"sys.path.append({str(ROOT / 'scripts')!r})\n"
         "from archive_query.archive import open_archive\n"
-        f"with open_archive({str(tmp_path)!r}) as archive:\n"
-        f"    frame = archive.sql({SUM!r}).df()\n"
-        "    print(frame.ns.item(), archive.records, archive.left_out)\n"
+        f"with open_archive({str(archive)!r}) as archive:\n" + "".join(f"    {line}\n" for line in lines)
     )
     python = subprocess.run([ROOT / "scripts" / "python_for", "query"], capture_output=True, text=True, check=True)
-    done = subprocess.run([python.stdout.strip(), tmp_path / "program.py"], capture_output=True, text=True, check=False)
-    sum_ = float(sum(range(1, MANY + 1)))
-    left_out = {"program.py": "lies beside the devices' folders: records are <device>/<date>-<id>.json"}
-    assert done.stdout == f"{sum_} {MANY} {left_out}\n", done.stderr
+    return [python.stdout.strip(), folder / "program.py"]
+
+
+def test_from_a_program(tmp_path: Path) -> None:
+    archive = tmp_path / "a"
+    add(archive, *range(1, MANY + 1))
+    (archive / "notes").write_text("")
+    command = program(
+        tmp_path,
+        archive,
+        f"frame = archive.sql({SUM!r}).df()",
+        "print(frame.ns.item(), archive.records, list(archive.left_out))",
+    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == f"{float(sum(range(1, MANY + 1)))} {MANY} ['notes']\n", done.stderr
+
+
+def test_who_reads_for_long_keeps_nobody_waiting(tmp_path: Path) -> None:
+    archive = tmp_path / "a"
+    add(archive, 1, 2)
+    ask = f"print(archive.sql({SUM!r}).fetchall(), flush=True)"
+    command = program(tmp_path, archive, ask, "sys.stdin.readline()", ask)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as long:
+        assert long.stdin is not None
+        assert long.stdout is not None
+        before = long.stdout.readline()
+        path_of(archive, 1).unlink()
+        add(archive, 3)
+        assert asked(archive, SUM) == total(2, 3)
+        add(archive, 4)
+        assert asked(archive, SUM) == total(2, 3, 4)
+        rebuilt = query(archive, SUM, "--rebuild")
+        assert (rebuilt.code, rebuilt.out) == (3, "")
+        assert "another query reads the index now" in rebuilt.err
+        long.stdin.write("\n")
+        long.stdin.flush()
+        assert long.stdout.readline() == before == "[(2, 3.0)]\n"  # as it was when it began
+    assert long.returncode == 0
+    add(archive, 5)
+    assert asked(archive, SUM) == total(2, 3, 4, 5)
+    assert len(segments(archive)) <= 3

@@ -48,7 +48,7 @@ def test_git_ignores_what_is_made_here_even_through_links(tmp_path: Path) -> Non
     subprocess.run([git, "init", "--quiet", tmp_path], check=True)
     shutil.copy(ROOT / ".gitignore", tmp_path)
     (tmp_path / "results").mkdir()
-    for made in (".venv", "build", "install", "results/archive"):
+    for made in (".venv", ".venv-query", "build", "install", "results/archive"):
         (tmp_path / made).symlink_to("/")
     status = [git, "-C", tmp_path, "status", "--porcelain", "--untracked-files=all"]
     done = subprocess.run(status, capture_output=True, text=True, check=True)
