@@ -29,18 +29,19 @@ MEASURED = re.compile(r'"(?:median|value|interval)":\[?(\d[\d.e+-]*)(?:,(\d[\d.e
 DEVICES = 40
 NOTHING = "0" * 64
 
+# The number of records; speed-ups by device and precision; a trial over time; what became slower; calls by operator.
 QUERIES = {
-    "count of runs": "SELECT count(*) FROM runs",
-    "speed-up by device and precision": """
+    "count": "SELECT count(*) FROM runs",
+    "speed-ups": """
         SELECT device_model, precision, count(*) AS n, median(speedup_over_fp32) AS speedup FROM measurements
         WHERE mode = 'warm' AND NOT coalesce(speedup_not_lowered, false) GROUP BY ALL ORDER BY ALL""",
-    "history of one trial": """
+    "history": """
         SELECT started, time_ns, time_low_ns, time_high_ns FROM measurements
         WHERE trial = 'softmax/256x1024/cast-bf16' ORDER BY started""",
-    "against the run before": """
+    "changes": """
         SELECT record, trial, time_ns / lag(time_ns) OVER (PARTITION BY device_model, trial, mode ORDER BY started) AS r
         FROM measurements QUALIFY r > 1.1 ORDER BY r DESC LIMIT 20""",
-    "calls by operator and type": """
+    "operators": """
         SELECT operator, inputs, sum(count) AS calls FROM operators GROUP BY ALL ORDER BY calls DESC LIMIT 20""",
 }
 
@@ -101,25 +102,17 @@ def grow(archive: Path, bases: list[Path], begin: int, end: int) -> None:
         list(pool.map(write_record, [archive] * len(numbers), of_record, numbers, chunksize=8))
 
 
-def bytes_in(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
 def measure(archive: Path, bases: list[Path], count: int, rounds: int) -> dict[str, float]:
-    """Seconds, but for sizes."""
-    made = sum(1 for _ in archive.glob("*/*.json"))
-    grow(archive, bases, made, count)
-    found = {"reading all records, once": asked(archive, "--rebuild", "SELECT 1").seconds}
-    peak_mb = 0.0
-    for name, sql in QUERIES.items():
-        costs = [asked(archive, sql) for _ in range(rounds)]
-        found[name] = statistics.median(cost.seconds for cost in costs)
-        peak_mb = max(peak_mb, *(cost.peak_mb for cost in costs))
+    """Seconds of whole commands: all records read, one of them new, and queries with nothing new; then sizes in MB."""
+    grow(archive, bases, sum(1 for _ in archive.glob("*/*.json")), count)
+    found = {"read all": asked(archive, "--rebuild", "SELECT 1").seconds}
+    costs = {name: [asked(archive, sql) for _ in range(rounds)] for name, sql in QUERIES.items()}
     grow(archive, bases, count, count + 1)
-    found["count of runs, one record new"] = asked(archive, QUERIES["count of runs"]).seconds
-    found["peak memory of a query, MB"] = peak_mb
-    found["archive, MB"] = sum(path.stat().st_size for path in archive.glob("*/*.json")) / 1e6
-    found["index, MB"] = bytes_in(archive / ".query") / 1e6
+    found["one new"] = asked(archive, "SELECT 1").seconds
+    found |= {name: statistics.median(cost.seconds for cost in of_query) for name, of_query in costs.items()}
+    found["memory"] = max(cost.peak_mb for of_query in costs.values() for cost in of_query)
+    found["archive"] = sum(path.stat().st_size for path in archive.glob("*/*.json")) / 1e6
+    found["index"] = sum(path.stat().st_size for path in (archive / ".query").rglob("*") if path.is_file()) / 1e6
     return found
 
 
@@ -128,9 +121,7 @@ def main() -> None:
     parser.add_argument("--like", type=Path, nargs="+", metavar="RECORD", help="default: those of ./results/archive")
     parser.add_argument("--records", type=int, nargs="+", default=[10, 100, 1000, 10_000], help="sizes of archives")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument(
-        "--folder", type=Path, help="where the archives go; default: with the temporary files"
-    )
+    parser.add_argument("--folder", type=Path, help="where the archives go; default: with the temporary files")
     given = parser.parse_args()
     bases = given.like or sorted(Path("results/archive").glob("*/*.json"))
     if not bases:
@@ -139,17 +130,13 @@ def main() -> None:
     folder = given.folder or Path(tempfile.gettempdir())
     if shutil.disk_usage(folder).free < needed:
         sys.exit(f"benchmark_query: {needed / 1e9:.1f} GB are needed in {folder}\n  give another --folder")
-    columns: dict[int, dict[str, float]] = {}
+    print(f"seconds, median of {given.rounds}, and MB; varied from {len(bases)} records; {os.cpu_count()} CPUs")
     with tempfile.TemporaryDirectory(prefix="ampgate-benchmark-", dir=folder) as archive:
-        for count in sorted(given.records):
-            columns[count] = measure(Path(archive), bases, count, given.rounds)
-            print(f"measured {count} records", file=sys.stderr)
-    print(
-        f"seconds of a whole command, median of {given.rounds}; copies of {len(bases)} records; {os.cpu_count()} CPUs"
-    )
-    print(f"{'records':34}" + "".join(f"{count:>10}" for count in columns))
-    for name in next(iter(columns.values())):
-        print(f"{name:34}" + "".join(f"{column[name]:10.3g}" for column in columns.values()))
+        for number, count in enumerate(sorted(given.records)):
+            found = measure(Path(archive), bases, count, given.rounds)
+            if number == 0:
+                print("".join(f"{head:>10}" for head in ("records", *found)))
+            print("".join(f"{value:10.4g}" for value in (count, *found.values())), flush=True)
 
 
 if __name__ == "__main__":
