@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "driver/answer.h"
 #include "driver/changed_decisions.h"
@@ -16,6 +17,7 @@
 #include "driver/modes_table.h"
 #include "driver/previous_run.h"
 #include "driver/quality_table.h"
+#include "driver/quoting.h"
 #include "driver/sweep_table.h"
 #include "driver/table.h"
 #include "driver/training_table.h"
@@ -46,7 +48,15 @@ bool log_matters(const Json& record) {
 }
 
 std::string how_to_resume(const results::Journal& journal) {
-  return "Go on with: ampgate run --resume " + journal.path().string();
+  std::string command = "Go on with: ampgate run --resume " + journal.path().string();
+  // Nothing is loaded that the command line does not name.
+  const Json files = journal.data().header.at("plan").value("files", Json::object());
+  for (const auto& [key, option] :
+       {std::pair("libraries", " --load-library "), std::pair("cases", " --case-file ")}) {
+    for (const auto& file : files.value(key, Json::array()))
+      command += option + quoted(file.at("path").get<std::string>());
+  }
+  return command;
 }
 
 void explain_stop(const results::Journal& journal) {

@@ -33,7 +33,7 @@ std::string pays(const Json& section) {
   if (where == "from") return "from " + size_words(section["pays"].at("size"));
   if (where == "up-to") return "up to " + size_words(section["pays"].at("size"));
   if (where == "mixed") return "at some sizes";
-  return where == "never" ? "never in this range" : "always in this range";
+  return where == "never" ? "not shown in this range" : "always in this range";
 }
 
 std::string largest(const Json& section) {

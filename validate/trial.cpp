@@ -278,6 +278,14 @@ TrialAnswer judged(CaseSetup& setup, const precision::Precision& precision, cons
     judgement.worsen(Verdict::kInaccurate, "the run wrote to its own tensor '" + run.written +
                                                "': a second call sees other inputs than the first");
   }
+  for (std::size_t i = 0; i < run.outputs.size(); ++i) {
+    if (!observation.repeated[i].is_alias_of(run.outputs[i])) continue;
+    judgement.worsen(
+        Verdict::kUnrepeatable,
+        "output " + definition.outputs[i] +
+            " of a second call is the memory that the first had returned: whoever keeps a result "
+            "sees it change, and a time would be that of no work");
+  }
   // A call may return memory that a later call writes to again.
   if (digests_of(run.outputs) != run.digests) {
     judgement.worsen(Verdict::kUnrepeatable, "a later call changed the output that this one had returned");

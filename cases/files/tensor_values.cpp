@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 
 #include "precision/precision.h"
@@ -12,8 +13,19 @@ namespace {
 
 using results::ObjectReader;
 
-// Values as the file's type holds them, in the type that they have here.
-at::Tensor held(const at::Tensor& values, const Types& types) { return values.to(types.file).to(types.here); }
+[[noreturn]] void fail_beyond(const Types& types) {
+  throw std::out_of_range("its values are beyond those of type " + precision::type_name(types.file));
+}
+
+// Values as the file's type holds them, in the type that they have here. Floating types round, but make no
+// infinity of a number, and integers do not wrap: throws std::out_of_range.
+at::Tensor held(const at::Tensor& values, const Types& types) {
+  const at::Tensor stored = values.to(types.file).to(types.here);
+  const bool same = c10::isFloatingType(types.file) ? at::equal(at::isinf(stored), at::isinf(values))
+                                                    : at::equal(stored.to(values.scalar_type()), values);
+  if (!same) fail_beyond(types);
+  return stored;
+}
 
 double finite(const Node& node) {
   const double number = node.number();
@@ -37,6 +49,8 @@ Values normal(const Node& node, const std::vector<std::int64_t>& sizes, const Ty
                           fill.kind() == FillKind::kInfinite;
     if (ordinary && scale != 1.0) values.mul_(scale);
     if (ordinary && mean != 0.0) values.add_(mean);
+    if (fill.kind() != FillKind::kOrdinary) return values.to(types.file).to(types.here);
+    if (at::isinf(values).any().item<bool>()) fail_beyond(types);
     return held(values, types);
   };
 }
@@ -172,6 +186,11 @@ Literal read_values(const Node& node, const std::optional<std::vector<std::int64
   const bool floating = c10::isFloatingType(types.file);
   const at::Tensor stored = floating ? at::tensor(values, at::kDouble).view(literal.sizes)
                                      : at::tensor(whole, at::kLong).view(literal.sizes);
+  try {
+    static_cast<void>(held(stored, types));
+  } catch (const std::out_of_range& error) {
+    node.fail(error.what());
+  }
   literal.values = constant_values(literal.sizes, types, [stored] { return stored; });
   return literal;
 }

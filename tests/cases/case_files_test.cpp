@@ -74,6 +74,21 @@ TEST(CaseFiles, TypesOfTheFileRoundItsValues) {
   EXPECT_EQ(tensor_of(R"({"shape": [2, 3], "fill": "arange", "type": "int32"})").scalar_type(), at::kInt);
 }
 
+TEST(CaseFiles, NoValueIsChangedSilently) {
+  for (const char* values :
+       {R"([300], "type": "int8")", R"([-1], "type": "uint8")", R"([70000], "type": "float16")", R"([1e300])",
+        R"([1e300], "type": "float64")"}) {
+    const std::string words = complaint(R"("operator": "aten::neg", "arguments": [{"tensor": {"values": )" +
+                                        std::string(values) + "}}]");
+    EXPECT_NE(words.find("#/arguments/0/tensor/values: its values are beyond those of type"),
+              std::string::npos)
+        << values << words;
+  }
+  EXPECT_THROW(tensor_of(R"({"shape": [300], "fill": "arange", "type": "int8"})"), std::out_of_range);
+  EXPECT_THROW(tensor_of(R"({"shape": [9], "fill": {"normal": {"scale": 1e39}}})"), std::out_of_range);
+  EXPECT_NO_THROW(tensor_of(R"({"values": ["inf", "nan", 65504], "type": "float16"})"));
+}
+
 TEST(CaseFiles, FillsAreDrawnByNameAndScaled) {
   const at::Tensor x = tensor_of(R"({"shape": [100000], "fill": {"normal": {"scale": 3, "mean": 2}}})");
   EXPECT_NEAR(x.mean().item<double>(), 2.0, 0.05);
