@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,10 +33,11 @@ class Archive:
 @contextmanager
 def open_archive(folder: str | Path, rebuild: bool = False) -> Iterator[Archive]:
     """Records that are new or changed are read into the index of the archive first; `rebuild`: all of them."""
+    # DuckDB makes it where memory is short, and removes it; a query that is killed before leaves nothing.
+    spill = Path(tempfile.gettempdir()) / f"ampgate-query-{secrets.token_hex(8)}"
     with (
         open_index(Path(folder), rebuild) as index,
-        tempfile.TemporaryDirectory(prefix="ampgate-query-") as spill,
-        duckdb.connect(config={**SETTINGS, "temp_directory": spill}) as connection,
+        duckdb.connect(config={**SETTINGS, "temp_directory": str(spill)}) as connection,
     ):
         try:
             add_views(connection, index)
