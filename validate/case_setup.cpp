@@ -13,6 +13,7 @@
 #include "validate/case_fault.h"
 #include "validate/elements.h"
 #include "validate/evidence.h"
+#include "validate/failure.h"
 #include "validate/finite.h"
 #include "validate/oracle.h"
 #include "validate/oracle_proof.h"
@@ -35,6 +36,7 @@ cases::State set_up(const Session& session, const cases::Case& definition, const
   } catch (const results::Error&) {
     throw;  // what the environment lacks, no case has at fault
   } catch (const c10::Error& error) {
+    if (!is_refusal(error)) throw;  // memory that there is not, say
     throw CaseFault(std::string("its set-up failed: ") + error.what_without_backtrace());
   } catch (const std::exception& error) {
     throw CaseFault(std::string("its set-up failed: ") + error.what());

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import hashlib
 import io
 import json
@@ -21,7 +22,14 @@ QUERY = ROOT / "scripts" / "query"
 RECORD = {"$ref": "https://ampgate.example/schema/1/record.schema.json"}
 
 
+@functools.cache
+def installed() -> None:
+    """The first start installs its packages, and says so."""
+    subprocess.run([QUERY, "--help"], check=True, capture_output=True, timeout=900)
+
+
 def query(archive: Path, *arguments: str | Path, **more: Any) -> Result:  # noqa: ANN401
+    installed()
     done = subprocess.run(
         [QUERY, "--archive", archive, *arguments],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300, **more,

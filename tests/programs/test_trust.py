@@ -25,7 +25,7 @@ DISTURBED = "bmm/*/cast-fp16"
 RULES = {
     "measurement": {"sustained_s": 1},
     "trial_limit_s": 60,
-    "training": {"updates": 20, "seeds": 2, "max_rmse_ratio": 2},
+    "training": {"updates": 20, "seeds": 3, "max_rmse_ratio": 2},
 }
 
 
