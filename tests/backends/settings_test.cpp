@@ -83,6 +83,21 @@ long faults_of_four_calls(const ProcessSettings& settings) {
   return page_faults() - before;
 }
 
+// As a library that was compiled with -ffast-math leaves it.
+TEST(Apply, SubnormalsAreKeptAndRead) {
+  expect_success_in_child([] {
+    if (!at::globalContext().setFlushDenormal(true)) return 0;  // no such switch here
+    if (value(read_settings(), "subnormals") != "flushed") return 1;
+    apply({.threads = 1});
+    if (value(read_settings(), "subnormals") != "kept") return 2;
+    {
+      const NumericsScope scope(true, false);
+      at::globalContext().setFlushDenormal(true);
+    }
+    return value(read_settings(), "subnormals") == "kept" ? 0 : 3;
+  });
+}
+
 // A variable of the environment that the children of this test start with.
 class ChildVariable {
  public:
