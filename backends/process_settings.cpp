@@ -90,12 +90,6 @@ void turn_huge_pages_off() {
     fail(std::string("transparent huge pages cannot be turned off (") + std::strerror(errno) + ")");
 }
 
-// A library that was compiled with -ffast-math switches the processor to flushing when it is loaded. Threads
-// that are started later inherit it from this one.
-void keep_subnormals() {
-  if (!at::globalContext().setFlushDenormal(false)) return;  // this processor has no such switch
-}
-
 void apply_threads(int threads) {
   if (threads < 1) fail("at least 1 thread is needed, " + std::to_string(threads) + " asked for");
   at::set_num_threads(threads);
@@ -129,7 +123,9 @@ int threads_that_run() {
 }
 
 void apply(const ProcessSettings& settings) {
-  keep_subnormals();
+  // What was compiled with -ffast-math switches the processor to flushing subnormals when it is loaded;
+  // threads that are started later inherit it from this one.
+  at::globalContext().setFlushDenormal(false);
   if (!settings.affinity.empty()) apply_affinity(settings.affinity);
   if (settings.mmap_threshold_bytes) {
     set_malloc(M_MMAP_THRESHOLD, "mmap_threshold_bytes", *settings.mmap_threshold_bytes);

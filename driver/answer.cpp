@@ -13,6 +13,7 @@
 #include "driver/update_times.h"
 #include "driver/words.h"
 #include "results/exit_code.h"
+#include "results/precision_words.h"
 #include "results/rules.h"
 #include "results/verdict.h"
 
@@ -21,18 +22,9 @@ namespace {
 
 using results::Json;
 
-struct Precision {
-  const char* id;
-  const char* words;
-};
-
-constexpr Precision kHalf[] = {{"autocast-fp16", "FP16 by autocast"},
-                               {"cast-fp16", "FP16 by conversion"},
-                               {"autocast-bf16", "BF16 by autocast"},
-                               {"cast-bf16", "BF16 by conversion"},
-                               {"islands-fp16", "FP16 by autocast with FP32 islands"},
-                               {"islands-bf16", "BF16 by autocast with FP32 islands"},
-                               {"tf32", "TF32"}};
+// In the order of the sentences.
+constexpr const char* kAnswered[] = {"autocast-fp16", "cast-fp16",    "autocast-bf16", "cast-bf16",
+                                     "islands-fp16",  "islands-bf16", "tf32"};
 
 std::string name_of(const Json& trial) {
   return trial.at("case").get<std::string>() + "/" + trial.at("shape").at("name").get<std::string>();
@@ -97,11 +89,11 @@ bool failed_when_measured(const Json& trial) {
 }
 
 // One sentence on a precision; empty when the run has no trial of it.
-std::string sentence(const Json& record, const results::Rules& rules, const Precision& precision) {
+std::string sentence(const Json& record, const results::Rules& rules, const char* precision) {
   int total = 0, open = 0, suspect = 0, kept = 0, failed = 0, unmeasured = 0, unclear = 0;
   std::vector<Speedup> speedups;
   for (const auto& trial : record.at("trials")) {
-    if (trial.at("precision") != precision.id || results::is_needless(trial)) continue;
+    if (trial.at("precision") != precision || results::is_needless(trial)) continue;
     ++total;
     const auto verdict = results::verdict_from(trial.at("verdict").get<std::string>());
     if (!results::opens_gate(verdict, rules.suspect_opens_gate)) continue;
@@ -122,11 +114,11 @@ std::string sentence(const Json& record, const results::Rules& rules, const Prec
     }
   }
   if (total == 0) return {};
-  std::string text = open == 0 ? fmt::format("{} may run in none of {} cases", precision.words, total)
-                     : open == total
-                         ? fmt::format("{} may run in all {} cases", precision.words, total)
-                         : fmt::format("{} may run in {} of {} cases", precision.words, open, total);
-  if (total == 1) text = fmt::format("{} {}", precision.words, open == 1 ? "may run" : "may not run");
+  const std::string_view named = results::precision_words(precision);
+  std::string text = open == 0       ? fmt::format("{} may run in none of {} cases", named, total)
+                     : open == total ? fmt::format("{} may run in all {} cases", named, total)
+                                     : fmt::format("{} may run in {} of {} cases", named, open, total);
+  if (total == 1) text = fmt::format("{} {}", named, open == 1 ? "may run" : "may not run");
   if (suspect > 0) text += fmt::format(" ({} suspect)", suspect);
   if (failed > 0)
     text += total == 1 ? ": it failed when measured" : fmt::format("; {} failed when measured", failed);
@@ -210,7 +202,7 @@ std::vector<std::string> answer(const Json& record) {
   const auto rules = results::parse_rules(record.at("rules").dump(), "rules");
   std::vector<std::string> sentences;
   add_baseline(record, rules, sentences);
-  for (const auto& precision : kHalf) {
+  for (const char* precision : kAnswered) {
     if (auto text = sentence(record, rules, precision); !text.empty()) sentences.push_back(std::move(text));
   }
   for (auto& update : update_times_words(record)) sentences.push_back(std::move(update));

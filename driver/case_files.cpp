@@ -142,10 +142,8 @@ std::string file_options(const WorkerFolder& folder, const std::string& case_nam
   for (const auto& file : folder.files.at("cases")) {
     const auto& names = file.at("names");
     if (std::find(names.begin(), names.end(), case_name) == names.end()) continue;
-    std::string text;
-    for (const auto& library : folder.files.at("libraries"))
-      text += " --load-library " + quoted(library.at("path").get<std::string>());
-    return text + " --case-file " + quoted(file.at("path").get<std::string>());
+    return option_for_each("--load-library", folder.files.at("libraries")) + " --case-file " +
+           quoted(file.at("path").get<std::string>());
   }
   return {};
 }

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "results/json.h"
+
 namespace ampgate::driver {
 
 // In single quotes, whatever it holds.
@@ -16,6 +18,13 @@ inline std::string quoted(const std::string& word) {
 // From the root, so that the command works in any folder.
 inline std::string absolute(const std::string& path) {
   return std::filesystem::absolute(path).lexically_normal().string();
+}
+
+// " --case-file '/x/a.json' --case-file '/x/b.json'", for files as plans name them: [{"path"}].
+inline std::string option_for_each(const std::string& option, const results::Json& files) {
+  std::string text;
+  for (const auto& file : files) text += " " + option + " " + quoted(file.at("path").get<std::string>());
+  return text;
 }
 
 }  // namespace ampgate::driver

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
-#include <utility>
 
 #include "driver/answer.h"
 #include "driver/changed_decisions.h"
@@ -48,15 +47,11 @@ bool log_matters(const Json& record) {
 }
 
 std::string how_to_resume(const results::Journal& journal) {
-  std::string command = "Go on with: ampgate run --resume " + journal.path().string();
   // Nothing is loaded that the command line does not name.
   const Json files = journal.data().header.at("plan").value("files", Json::object());
-  for (const auto& [key, option] :
-       {std::pair("libraries", " --load-library "), std::pair("cases", " --case-file ")}) {
-    for (const auto& file : files.value(key, Json::array()))
-      command += option + quoted(file.at("path").get<std::string>());
-  }
-  return command;
+  return "Go on with: ampgate run --resume " + journal.path().string() +
+         option_for_each("--load-library", files.value("libraries", Json::array())) +
+         option_for_each("--case-file", files.value("cases", Json::array()));
 }
 
 void explain_stop(const results::Journal& journal) {

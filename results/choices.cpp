@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "results/exit_code.h"
+#include "results/precision_words.h"
 #include "results/rules.h"
 #include "results/samples.h"
 #include "results/significant.h"
@@ -16,33 +17,12 @@
 namespace ampgate::results {
 namespace {
 
-struct Way {
-  const char* precision;
-  const char* words;
-};
+using Ways = std::array<const char*, 3>;
 
-using Ways = std::array<Way, 3>;
+constexpr Ways kFp16{"autocast-fp16", "cast-fp16", "islands-fp16"};
+constexpr Ways kBf16{"autocast-bf16", "cast-bf16", "islands-bf16"};
 
-constexpr Ways kFp16{{{"autocast-fp16", "FP16 by autocast"},
-                      {"cast-fp16", "FP16 by conversion"},
-                      {"islands-fp16", "FP16 by autocast with FP32 islands"}}};
-constexpr Ways kBf16{{{"autocast-bf16", "BF16 by autocast"},
-                      {"cast-bf16", "BF16 by conversion"},
-                      {"islands-bf16", "BF16 by autocast with FP32 islands"}}};
-
-const char* words_of(const std::string& precision) {
-  for (const Ways* ways : {&kFp16, &kBf16}) {
-    for (const Way& way : *ways) {
-      if (way.precision == precision) return way.words;
-    }
-  }
-  return "FP32";
-}
-
-Json at_pointer(const Json& object, const char* where) {
-  const Json::json_pointer pointer(where);
-  return object.contains(pointer) ? object.at(pointer) : Json();
-}
+std::string words_of(const std::string& precision) { return std::string(precision_words(precision)); }
 
 void copy(Json& to, const char* key, const Json& from, const char* where) {
   if (Json value = at_pointer(from, where); !value.is_null()) to[key] = std::move(value);
@@ -104,11 +84,11 @@ Json describe(const Json& trial, const Json* fp32) {
 // The fastest of what may run; why there is none, else.
 Json best_way(const Group& group, const Ways& ways, const Rules& rules, std::string& absent) {
   Json best;
-  for (const Way& way : ways) {
-    const Json* trial = group.find(way.precision);
+  for (const char* way : ways) {
+    const Json* trial = group.find(way);
     if (trial == nullptr || is_needless(*trial)) continue;
     if (const std::string reason = why_not(*trial, rules); !reason.empty()) {
-      if (absent.empty()) absent = std::string(way.words) + ": " + reason;
+      if (absent.empty()) absent = words_of(way) + ": " + reason;
       continue;
     }
     Json described = describe(*trial, group.find("fp32"));
@@ -181,7 +161,7 @@ class Recommendation {
     const Json& bf16 = entry_["bf16"];
     if (const int faster = compare_times(fp16, bf16); faster != 0) {
       const Json& other = faster > 0 ? bf16 : fp16;
-      return {faster > 0 ? fp16 : bf16, std::string("; ") + words_of(other.at("precision").get<std::string>()) +
+      return {faster > 0 ? fp16 : bf16, "; " + words_of(other.at("precision").get<std::string>()) +
                                             " is slower, at " + times_words(other)};
     }
     if (changed_share(fp16) != changed_share(bf16)) {

@@ -77,13 +77,9 @@ std::string field(const Json& value) {
   if (value.is_null()) return "";
   std::string text = value.is_string() ? value.get<std::string>() : to_text(value);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  for (auto at = text.find('"'); at != std::string::npos; at = text.find('"', at + 2)) text.insert(at, 1, '"');
+  for (auto at = text.find('"'); at != std::string::npos; at = text.find('"', at + 2))
+    text.insert(at, 1, '"');
   return '"' + text + '"';
-}
-
-Json at_pointer(const Json& object, const char* where) {
-  const Json::json_pointer pointer(where);
-  return object.contains(pointer) ? object.at(pointer) : Json();
 }
 
 void add(std::vector<std::string>& fields, const Json& object, Columns columns) {

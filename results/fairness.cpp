@@ -6,11 +6,6 @@
 namespace ampgate::results {
 namespace {
 
-Json at_pointer(const Json& value, const std::string& field) {
-  const Json::json_pointer pointer(field);
-  return value.contains(pointer) ? value.at(pointer) : Json();
-}
-
 std::optional<Difference> first_of(const Json& a, const Json& b, std::initializer_list<const char*> fields) {
   for (const std::string field : fields) {
     auto found = differences(at_pointer(a, field), at_pointer(b, field), field);
@@ -99,15 +94,15 @@ std::optional<Difference> unfair_trial(const Json& trial_a, const Json& trial_b)
     return same_device ? evidence : with_number_of_cpus(evidence, affinity);
   };
   return first_of(fitted(trial_a), fitted(trial_b),
-                  {"/evidence/case_file", "/evidence/seed", "/evidence/rules_sha256", "/evidence/inputs", "/evidence/weights",
-                   "/evidence/settings"});
+                  {"/evidence/case_file", "/evidence/seed", "/evidence/rules_sha256", "/evidence/inputs",
+                   "/evidence/weights", "/evidence/settings"});
 }
 
 std::vector<Difference> different_makings(const Json& record_a, const Json& record_b) {
   std::vector<Difference> found;
   for (const std::string field :
-       {"/device", "/plan/files/libraries", "/environment/libtorch", "/environment/build", "/run/ampgate", "/environment/processors",
-        "/plan/settings/affinity", "/environment/kernel", "/environment/host"}) {
+       {"/device", "/plan/files/libraries", "/environment/libtorch", "/environment/build", "/run/ampgate",
+        "/environment/processors", "/plan/settings/affinity", "/environment/kernel", "/environment/host"}) {
     for (auto& difference : differences(at_pointer(record_a, field), at_pointer(record_b, field), field)) {
       found.push_back(std::move(difference));
     }

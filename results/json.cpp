@@ -184,6 +184,11 @@ std::string to_text(const Json& value, int indent) {
   return copy.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
+Json at_pointer(const Json& value, const std::string& pointer) {
+  const Json::json_pointer where(pointer);
+  return value.contains(where) ? value.at(where) : Json();
+}
+
 Json read_json_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;

@@ -23,6 +23,9 @@ Json parse_strict(std::string_view text, const std::string& where);
 // one line.
 std::string to_text(const Json& value, int indent = -1);
 
+// What stands there, null where nothing does.
+Json at_pointer(const Json& value, const std::string& pointer);
+
 // A JSON file, read whole (at most 1 GiB). Throws FileError.
 Json read_json_file(const std::string& path);
 

@@ -18,10 +18,6 @@ std::optional<c10::ScalarType> narrower(std::optional<c10::ScalarType> a, std::o
   return significand_bits(*b) < significand_bits(*a) ? b : a;
 }
 
-bool is_floating(const c10::IValue& value) {
-  return value.isTensor() && value.toTensor().defined() && value.toTensor().is_floating_point();
-}
-
 }  // namespace
 
 std::optional<c10::ScalarType> narrowest(const RecordedCall& call) {

@@ -5,6 +5,10 @@
 
 namespace ampgate::validate {
 
+bool is_floating(const c10::IValue& value) {
+  return value.isTensor() && value.toTensor().defined() && value.toTensor().is_floating_point();
+}
+
 std::vector<at::Tensor> tensors_in(const c10::IValue& value) {
   std::vector<at::Tensor> tensors;
   const auto add = [&](const at::Tensor& tensor) {

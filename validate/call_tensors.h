@@ -18,6 +18,9 @@ using cases::is_written;
 using cases::returns_alias;
 using cases::takes_no_values;
 
+// A defined tensor of a floating type.
+bool is_floating(const c10::IValue& value);
+
 // Defined tensors in `value`, in order; empty for anything else.
 std::vector<at::Tensor> tensors_in(const c10::IValue& value);
 

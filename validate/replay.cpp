@@ -19,10 +19,6 @@
 namespace ampgate::validate {
 namespace {
 
-bool is_floating(const c10::IValue& value) {
-  return value.isTensor() && value.toTensor().defined() && value.toTensor().is_floating_point();
-}
-
 constexpr double kSpread = 0.85;  // of u: fitted on correct kernels
 // What the steps within a kernel do to its result in FP32 is what changes of so many u32 in its arguments do:
 // FP32 gradients of gelu, softmax, cross entropy, layer_norm, convolution and attention were 0.3 to 1.7 times

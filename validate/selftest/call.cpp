@@ -6,13 +6,10 @@
 
 #include "precision/formats.h"
 #include "precision/region.h"
+#include "validate/call_tensors.h"
 
 namespace ampgate::validate::selftest {
 namespace {
-
-bool is_floating(const c10::IValue& value) {
-  return value.isTensor() && value.toTensor().defined() && value.toTensor().is_floating_point();
-}
 
 // An operator of another namespace is not the one of LibTorch that the table may know by the same word.
 std::string name_in_table(const std::string& name) {
