@@ -33,17 +33,18 @@ std::int64_t steal_ns() {
   return ticks * (1'000'000'000 / sysconf(_SC_CLK_TCK));
 }
 
-// "run_time run_delay timeslices" in nanoseconds (Linux, Documentation/scheduler/sched-stats).
-std::int64_t run_delay_ns() {
-  std::int64_t sum = 0;
+// "run_time run_delay timeslices", times in nanoseconds (Linux, Documentation/scheduler/sched-stats).
+void add_schedstat(HostState& now) {
   std::error_code error;
   for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", error)) {
     std::ifstream file(thread.path() / "schedstat");
     std::int64_t running = 0;
     std::int64_t waiting = 0;
-    if (file >> running >> waiting) sum += waiting;
+    std::int64_t turns = 0;
+    if (!(file >> running >> waiting >> turns)) continue;
+    now.run_delay_ns += waiting;
+    now.turns += turns;
   }
-  return sum;
 }
 
 std::int64_t preemptions() {
@@ -75,7 +76,7 @@ std::optional<std::int64_t> memory_stall_us() {
 HostState host_state() {
   HostState now;
   now.steal_ns = steal_ns();
-  now.run_delay_ns = run_delay_ns();
+  add_schedstat(now);
   now.preemptions = preemptions();
   double load[1];
   if (getloadavg(load, 1) == 1) now.load = load[0];

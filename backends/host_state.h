@@ -10,6 +10,7 @@ namespace ampgate::backends {
 struct HostState {
   std::int64_t steal_ns = 0;      // taken from this process's CPUs by the hypervisor, in steps of 10 ms
   std::int64_t run_delay_ns = 0;  // that this process's threads waited for a CPU
+  std::int64_t turns = 0;         // how often they were given one
   std::int64_t preemptions = 0;   // of all threads of this process
   double load = 0;                // runnable processes, average of the last minute
   std::int64_t memory_available_bytes = 0;

@@ -74,9 +74,9 @@ bool is_given_a_generator(const at::RecordFunction& function) {
 
 // Autocast is the trial's own affair within the body, and has fields of its own. So is grad mode in training:
 // it is compared operator by operator, as the evidence has it.
-backends::Fields without_own(backends::Fields fields, bool trains) {
+backends::Fields without_own(backends::Fields fields, bool free_grad_mode) {
   std::erase_if(fields, [&](const auto& field) {
-    return field.first.starts_with("autocast_") || (trains && field.first == "grad_mode");
+    return field.first.starts_with("autocast_") || (free_grad_mode && field.first == "grad_mode");
   });
   return fields;
 }
@@ -107,6 +107,7 @@ void CallWatch::enter(const at::RecordFunction& function) {
              !precision::detail::in_island()) {
     seen_.makes.insert(open_.front());
   }
+  look_at_settings(name);
   open_.push_back(name);
 }
 
@@ -120,10 +121,15 @@ void CallWatch::look_around(const std::string& name) {
     // Autograd runs its nodes without names of dimensions.
     if (body_.in_case() || key != "excludes Named") note("the dispatcher " + key);
   }
-  const bool trains = body_.with_gradients();
-  const auto now = without_own(backends::read_settings(), trains);
-  if (const auto setting = changed_setting(without_own(settings_, trains), now); !setting.empty())
-    note(setting);
+}
+
+// Also inside operators, which may have kernels of their own that set and restore. What LibTorch's own ones
+// do there with grad mode is theirs.
+void CallWatch::look_at_settings(const std::string& name) {
+  const bool free_grad_mode = body_.with_gradients() || !open_.empty();
+  const auto now = without_own(backends::read_settings(), free_grad_mode);
+  if (const auto setting = changed_setting(without_own(settings_, free_grad_mode), now); !setting.empty())
+    seen_.states.emplace(setting, name);
 }
 
 // On for the trial's device and in its type, or off (as within an FP32 island), and nowhere else.

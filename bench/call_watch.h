@@ -42,6 +42,7 @@ class CallWatch final : public CallObserver, public AllocationListener {
   void allocated(void* block, std::int64_t bytes) override;
   void released(void*) override {}
   void look_around(const std::string& name);
+  void look_at_settings(const std::string& name);
   bool autocast_is_strange() const;
 
   const Body& body_;

@@ -1,5 +1,7 @@
 #include "bench/inspect.h"
 
+#include <ATen/Parallel.h>
+
 #include <map>
 #include <set>
 #include <string>
@@ -10,6 +12,7 @@
 #include "bench/error_text.h"
 #include "bench/memory.h"
 #include "bench/surroundings.h"
+#include "bench/thread_count.h"
 #include "bench/trial_scope.h"
 #include "cases/threads.h"
 
@@ -65,7 +68,13 @@ class Inspection {
     Body& body = subject.body();
     FirstLook& look = first_looks_[subject.trial().id];
     const Surroundings before = read_surroundings(body);
+    start_own_threads();
+    const int threads = thread_count();
     look.memory = measure_memory(body, backend_);
+    if (const int more = thread_count() - threads; more > 0) {
+      look.problems.push_back("the first calls start " + std::to_string(more) + " threads beside the " +
+                              std::to_string(at::get_num_threads()) + " that were validated");
+    }
     for (const auto& change : changes(before, read_surroundings(body)))
       look.problems.push_back("the first calls change the body's surroundings: " + change);
     if (!look.memory.problem.empty()) look.problems.push_back(look.memory.problem);

@@ -32,6 +32,8 @@ constexpr std::chrono::microseconds kReadersTurn{300};
 // once.
 constexpr std::int64_t kMuchShorter = 3;
 constexpr std::int64_t kMostLengthened = 1000;
+// Readings of the clock are at most one part in so many of a cell, where it can have more calls.
+constexpr std::int64_t kClockShare = 1000;
 // Emptying the caches takes longer than most calls.
 constexpr std::int64_t kMostColdCalls = 3;
 
@@ -54,6 +56,7 @@ class GroupRun {
   }
 
   void run(const Group& group) {
+    began_ = Clock::now();
     events_.write("heartbeat");
     const cases::ThreadsScope threads(threads_of(group));
     admission_ = admit(plan_, group, backend_);
@@ -61,12 +64,13 @@ class GroupRun {
     runs_.clear();
     for (auto& subject : admission_.subjects) runs_.push_back({subject.get()});
 
+    const auto warm_up = Clock::now();
     for (auto& trial : runs_) guarded(trial, [&] { choose_length(trial); });
     const std::string key = group_key(group);
     if (plan_.schedule.mode == Mode::kSustained) {
       run_sustained(key);
     } else {
-      run_blocks(key);
+      run_blocks(key, Clock::now() - warm_up);  // a call or more of each trial, as a block is
     }
     for (auto& trial : runs_) guarded(trial, [&] { check(trial); });
   }
@@ -125,6 +129,12 @@ class GroupRun {
     return plan_.schedule.mode == Mode::kCold ? std::min(most, kMostColdCalls) : most;
   }
 
+  bool is_too_short(const TrialRun& trial, const CellPlan& plan, const Cell& cell) const {
+    // Calls may be a little faster than in the warm-up.
+    const std::int64_t least = kClockShare * totals_.clock_ns * 4 / 5;
+    return !plan.each_call && cell.time_ns < least && cell.calls < most_calls(trial);
+  }
+
   // A warm-up that was disturbed took calls for slower than they are: the next cell gets more of them.
   void lengthen(TrialRun& trial, const Cell& cell) const {
     if (kMuchShorter * cell.time_ns >= plan_.schedule.cell_time_ns || cell.time_ns < 1) return;
@@ -132,17 +142,29 @@ class GroupRun {
     trial.calls = std::min(factor * trial.calls, most_calls(trial));
   }
 
-  // Disturbed blocks are measured again, at most as many as were asked for; the record keeps both.
-  void run_blocks(const std::string& key) {
+  // Disturbed blocks are measured again, at most as many as were asked for; the record keeps both. Where time
+  // is limited, the first block runs in any case, and further ones as long as they are expected to end in it;
+  // `took` is what a block is expected to take.
+  void run_blocks(const std::string& key, Clock::duration took) {
     int left = plan_.schedule.blocks;
     int replacements = plan_.schedule.blocks;
     for (int block = plan_.schedule.first_block; left > 0; ++block) {
-      if (run_block(key, block, left == 1) && replacements > 0) {
+      const auto begin = Clock::now();
+      const bool no_other = !has_time_for(2 * took);
+      const bool disturbed = run_block(key, block, left == 1 || no_other);
+      if (no_other) return;
+      if (disturbed && replacements > 0) {
         --replacements;
       } else {
         --left;
       }
+      took = Clock::now() - begin;
     }
+  }
+
+  bool has_time_for(Clock::duration time) const {
+    const auto& limit = plan_.schedule.group_time_ns;
+    return !limit || Clock::now() - began_ + time < std::chrono::nanoseconds(*limit);
   }
 
   // True: a cell of it was disturbed.
@@ -192,6 +214,8 @@ class GroupRun {
     const Cell cell = run_cell(trial.id(), trial.body(), plan, backend_, timer_);
     std::string disturbance = watch_.end((Clock::now() - begin).count());
     totals_.timed_ns += cell.time_ns;
+    if (disturbance.empty() && is_too_short(trial, plan, cell))
+      disturbance = "the warm-up was disturbed: reading the clock is more than 0.1 % of this cell";
     lengthen(trial, cell);
     Json sample{{"id", trial.id()},
                 {"process", plan_.process},
@@ -249,6 +273,7 @@ class GroupRun {
   results::EventWriter& events_;
   DisturbanceWatch watch_;
   std::unique_ptr<backends::MemoryPasses> flush_;  // of mode `cold`
+  Clock::time_point began_;                        // the group at hand
   Admission admission_;
   std::vector<TrialRun> runs_;
   ProcessTotals totals_;

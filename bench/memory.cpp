@@ -35,17 +35,17 @@ std::int64_t least_bytes(const cases::Outputs& left, const Body& body) {
 std::string problem_of(const Growth& growth) {
   const std::string over = " (seen over " + std::to_string(growth.calls) + " calls)";
   if (growth.allocator_leaks) {
-    return "every call keeps about " + std::to_string(growth.allocator_bytes_per_call()) +
-           " bytes of LibTorch's allocator after its outputs are released: a leak of tensors" + over;
+    return "calls keep, in the mean, about " + std::to_string(growth.allocator_bytes_per_call()) +
+           " bytes each of LibTorch's allocator after their outputs are released: a leak of tensors" + over;
   }
   if (growth.malloc_leaks) {
-    return "every call keeps about " + std::to_string(growth.malloc_bytes_per_call()) +
-           " bytes of malloc that LibTorch's allocator was not asked for: a leak" + over;
+    return "calls keep, in the mean, about " + std::to_string(growth.malloc_bytes_per_call()) +
+           " bytes each of malloc that LibTorch's allocator was not asked for: a leak" + over;
   }
   if (growth.resident_leaks) {
-    return "every call makes the resident set grow by about " +
+    return "calls make the resident set grow, in the mean, by about " +
            std::to_string(growth.resident_bytes_per_call()) +
-           " bytes that no allocator was asked for: a leak, of mapped memory maybe" + over;
+           " bytes each that no allocator was asked for: a leak, of mapped memory maybe" + over;
   }
   return "";
 }

@@ -40,6 +40,7 @@ Schedule schedule_from(const Json& json) {
       throw std::invalid_argument("/bench/sustained_time_ns must be at least 1");
     }
   }
+  if (json.contains("group_time_ns")) schedule.group_time_ns = json["group_time_ns"].get<std::int64_t>();
   if (schedule.blocks < 1 || schedule.first_block < 0 || schedule.cell_time_ns < 1) {
     throw std::invalid_argument("/bench: blocks and cell_time_ns must be at least 1, first_block at least 0");
   }

@@ -44,7 +44,8 @@ struct Schedule {
   int first_block = 0;
   std::int64_t cell_time_ns = 15'000'000;
   std::uint64_t order_seed = 0;
-  std::int64_t sustained_time_ns = 0;  // kSustained: of each precision alone
+  std::int64_t sustained_time_ns = 0;           // kSustained: of each precision alone
+  std::optional<std::int64_t> group_time_ns{};  // of a group, after which no further block begins
 };
 
 struct Plan {

@@ -166,6 +166,9 @@ Json bench_settings(const Context& context, const Schedule& schedule, const Benc
                 {"order_seed", order_seed(seed, process.number)},
                 {"first_block", 0},
                 {"mode", process.mode}};
+  if (process.group_time_s)
+    settings["group_time_ns"] =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(*process.group_time_s * 1e9));
   if (process.mode == "sustained") {
     const auto sustained_ns = static_cast<std::int64_t>(schedule.sustained_s * 1e9);
     settings["cell_time_ns"] = std::min(kSustainedCell, sustained_ns / kFewestSustained);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct BenchProcess {
   int number = 0;
   std::string mode = "warm";
   int look = 0;  // after which its samples are first looked at; 0: the number of blocks is fixed
+  std::optional<double> group_time_s{};  // of a budget: after so long no further block of a group begins
 };
 
 // The plan's `bench` object.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "driver/bench_process.h"
 #include "driver/collect.h"
@@ -71,24 +72,37 @@ void run_one(Context& context, BenchProcesses& processes, const BenchProcess& pr
   context.progress.advance(fmt::format("{} process {} done", process.mode, process.number));
 }
 
+// Of the seconds that are left, for each group of each process that is to come in this look.
+std::optional<double> group_time_s(const Schedule& schedule, double spent_s, int processes,
+                                   std::size_t groups) {
+  if (!schedule.target_half_width || groups == 0) return std::nullopt;
+  return std::max(0.0, schedule.budget_s - spent_s) / static_cast<double>(processes) /
+         static_cast<double>(groups);
+}
+
 // Returns why it ended.
 std::string measure_warm(Context& context, const Schedule& schedule, BenchProcesses& processes) {
+  constexpr auto kNarrow = "every interval is as narrow as asked";
   const auto begin = Clock::now();
   int number = 0;
   for (int look = 1;; ++look) {
-    for (; number < processes_at_look(schedule, look); ++number) {
+    const int wanted = processes_at_look(schedule, look);
+    for (; number < wanted; ++number) {
       const auto selected = look == 1 ? open_groups(context) : wide_groups(context, schedule, look - 1);
       const auto process_begin = Clock::now();
-      run_one(context, processes, {number, results::kWarm, schedule.target_half_width ? look : 0}, selected);
-      const bool last_of_first_look = look == 1 && number + 1 == schedule.processes;
-      const bool may_stop = schedule.target_half_width && (look > 1 || last_of_first_look);
-      if (may_stop && seconds_since(begin) + seconds_since(process_begin) > schedule.budget_s) {
-        return wide_groups(context, schedule, look).empty() ? "every interval is as narrow as asked"
-                                                            : "the time budget was spent";
+      run_one(context, processes,
+              {number, results::kWarm, schedule.target_half_width ? look : 0,
+               group_time_s(schedule, seconds_since(begin), wanted - number, selected.size())},
+              selected);
+      // The first look needs its processes: each gets its share of what is left, if only for one block.
+      const bool in_first_look = look == 1 && number + 1 < wanted;
+      const double next_s = in_first_look ? 0.0 : seconds_since(process_begin);
+      if (schedule.target_half_width && seconds_since(begin) + next_s > schedule.budget_s) {
+        return wide_groups(context, schedule, look).empty() ? kNarrow : "the time budget was spent";
       }
     }
     if (!schedule.target_half_width) return "the number of blocks was fixed";
-    if (wide_groups(context, schedule, look).empty()) return "every interval is as narrow as asked";
+    if (wide_groups(context, schedule, look).empty()) return kNarrow;
   }
 }
 
@@ -148,7 +162,7 @@ std::string measure_trials(Context& context, const Schedule& schedule,
     // What runs for long alone is steady by itself; the others differ from process to process.
     const int count = mode == "sustained" ? 1 : schedule.processes;
     for (int number = 0; number < count; ++number)
-      run_one(context, processes, {number, mode, 0}, open_groups(context));
+      run_one(context, processes, {.number = number, .mode = mode}, open_groups(context));
   }
   return ended;
 }

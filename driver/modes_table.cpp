@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "driver/columns.h"
@@ -75,18 +76,31 @@ std::string ceilings_line(const Json& record) {
       rate_words(ceilings.at("write_gbps"), "GB/s"), rate_words(ceilings.at("copy_gbps"), "GB/s"));
   for (const auto& [format, ceiling] : ceilings.at("matmul_tflops").items())
     text += fmt::format(", products in {} {}", format, tflops_words(ceiling.at("value").get<double>()));
-  return text + ".\n";
+  const bool disturbed = std::any_of(ceilings.begin(), ceilings.end(), [](const Json& part) {
+    return part.contains("disturbed") || std::any_of(part.begin(), part.end(), [](const Json& of_format) {
+             return of_format.is_object() && of_format.contains("disturbed");
+           });
+  });
+  return text + (disturbed ? ". Other work disturbed them: no share of these is given.\n" : ".\n");
 }
 
 std::string disturbed_line(const Json& record) {
   int blocks = 0, left_out = 0;
   std::string example;
-  for (const auto& trial : record.at("trials")) {
-    if (trial.at("precision") != "fp32") continue;  // blocks are disturbed for all precisions together
-    const Json disturbed = trial.value("measurement", Json::object()).value("disturbed", Json::object());
+  const auto add = [&](const Json& measurement) {
+    const Json disturbed = measurement.value("disturbed", Json::object());
     blocks += disturbed.value("blocks", 0);
     left_out += disturbed.value("left_out", 0);
     if (example.empty()) example = disturbed.value("example", "");
+  };
+  for (const auto& trial : record.at("trials")) {
+    const Json variants = trial.value("variants", Json::object());
+    // Blocks are disturbed for all precisions together, but where each of them runs alone.
+    const bool first = trial.at("precision") == "fp32";
+    if (first) add(trial.value("measurement", Json::object()));
+    for (const auto& [mode, variant] : variants.items()) {
+      if (first || mode == "sustained") add(variant);
+    }
   }
   if (blocks == 0) return "";
   return fmt::format("Disturbed blocks: {}, of which {} are kept out of the numbers (the first: {}).\n",

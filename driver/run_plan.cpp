@@ -103,8 +103,8 @@ void check_budget(const RunPlan& plan) {
   if (!plan.schedule.target_half_width || needed <= plan.schedule.budget_s) return;
   throw results::UsageError(
       fmt::format(
-          "--budget-s {:.0f} is spent before the first look: {} processes with {} blocks of {} trials take "
-          "at least {:.0f} s",
+          "--budget-s {:.3g} is spent before the first look: {} processes with {} blocks of {} trials take "
+          "at least {:.3g} s",
           plan.schedule.budget_s, plan.schedule.processes, plan.schedule.blocks, plan.trials.size(), needed),
       "give more seconds, or select fewer cases with --case");
 }

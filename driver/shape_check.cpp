@@ -37,8 +37,8 @@ std::string too_large(const Memory& needed, const Memory& available, const std::
   const bool host_only = device == "cpu";
   const double host = needed.host_bytes + (host_only ? needed.device_bytes : 0.0);
   const auto words = [](double asked, const std::string& where, double there) {
-    return fmt::format("it needs at least {} of {} memory, and {} are there", bytes_words(asked), where,
-                       bytes_words(there));
+    return fmt::format("to validate it takes at least {} of {} memory, and {} are there", bytes_words(asked),
+                       where, bytes_words(there));
   };
   if (host > available.host_bytes)
     return words(host, host_only ? "the machine's" : "the host's", available.host_bytes);

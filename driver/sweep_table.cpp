@@ -21,9 +21,9 @@ std::string exponent(const Json& section, const char* key) {
   const Json& found = section.at(key);
   if (found.is_number()) return fmt::format("{:.2f}", found.get<double>());
   std::string text = fmt::format("{:.2f}", found.at("value").get<double>());
-  if (found.contains("interval"))
-    text += fmt::format(" ({:.2f} to {:.2f})", found["interval"][0].get<double>(),
-                        found["interval"][1].get<double>());
+  if (!found.contains("interval")) return text + " (not clear)";
+  text += fmt::format(" ({:.2f} to {:.2f})", found["interval"][0].get<double>(),
+                      found["interval"][1].get<double>());
   return text;
 }
 
@@ -91,7 +91,7 @@ std::string sweep_table(const Json& record, bool colour) {
                      {"time ~ size^"},
                      {"memory ~ size^"},
                      {"pays"},
-                     {"largest that fits"}},
+                     {"a call fits up to"}},
                     rows, colour);
 }
 
@@ -104,7 +104,7 @@ std::vector<std::string> sweep_words(const Json& record) {
     for (const auto& section : of_case.at("precisions")) {
       const auto precision = section.at("precision").get<std::string>();
       if (precision == "fp32") {
-        text += fmt::format(" fp32's time grows as size^{}, the largest size that fits is {}",
+        text += fmt::format(" fp32's time grows as size^{}, a call of it fits up to size {}",
                             exponent(section, "time_exponent"), largest(section));
       } else if (section.contains("pays")) {
         text += fmt::format("; {} pays {}", precision, pays(section));

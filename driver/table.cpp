@@ -33,21 +33,23 @@ std::string margin(const Json& trial) {
   return found->is_number() ? fmt::format("{:.2f}", found->get<double>()) : "-";
 }
 
-// " 45%": of what the device reached in plain work; nothing where that was not measured.
-std::string share(const Json& rate) {
-  if (!rate.contains("share_of_ceiling")) return "     ";
-  return fmt::format(" {:3.0f}%", 100 * rate["share_of_ceiling"].get<double>());
+// "  45%": of what the device reached in plain work; nothing where that was not measured. Caches are no part
+// of what memory can do.
+std::string share(const Json& rate, bool in_cache) {
+  if (!rate.contains("share_of_ceiling")) return "      ";
+  const double share = rate["share_of_ceiling"].get<double>();
+  return in_cache && share > 1 ? " cache" : fmt::format(" {:4.0f}%", 100 * share);
 }
 
 std::string rate(const Json& measurement) {
   if (measurement.contains("tflops")) {
     const Json& tflops = measurement["tflops"];
     const double value = tflops.at("value");
-    return tflops_words(value) + share(tflops);
+    return tflops_words(value) + share(tflops, false);
   }
-  if (measurement.contains("gbps"))
-    return three_digits(measurement["gbps"].at("value")) + " GB/s" + share(measurement["gbps"]);
-  return "-";
+  if (!measurement.contains("gbps")) return "-";
+  const bool in_cache = measurement.value(Json::json_pointer("/roofline/in_cache"), false);
+  return three_digits(measurement["gbps"].at("value")) + " GB/s" + share(measurement["gbps"], in_cache);
 }
 
 std::vector<Cell> row(const Json& trial, bool measures) {

@@ -30,8 +30,9 @@ Json ceilings(const Json& measured, double level) {
   result["buffer_bytes"] = memory.at("buffer_bytes");
   for (const auto* pass : {"read", "write", "copy"}) {
     const Json& one = memory.at(pass);
-    result[std::string(pass) + "_gbps"] =
-        with_count(rate(time_of(one, level), one.at("bytes").get<double>(), kGiga), one);
+    Json& entry = result[std::string(pass) + "_gbps"];
+    entry = with_count(rate(time_of(one, level), one.at("bytes").get<double>(), kGiga), one);
+    if (memory.contains("disturbed")) entry["disturbed"] = memory.at("disturbed");
   }
   for (const auto& [format, one] : measured.at("matmul").items()) {
     if (one.contains("absent")) {
@@ -40,6 +41,7 @@ Json ceilings(const Json& measured, double level) {
     }
     Json entry = with_count(rate(time_of(one, level), one.at("flops").get<double>(), kTera), one);
     entry["size"] = one.at("size");
+    if (one.contains("disturbed")) entry["disturbed"] = one.at("disturbed");
     result["matmul_tflops"][format] = std::move(entry);
   }
   const Json& peaks = measured.at("peaks");

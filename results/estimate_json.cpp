@@ -83,16 +83,15 @@ Json order_notes(const Estimate& time) {
 }
 
 std::string say_speedup(const Estimate& speedup) {
-  if (speedup.interval && speedup.interval->low <= 1.0 && speedup.interval->high >= 1.0) {
-    return "no difference to fp32 shown";
-  }
+  if (!speedup.interval) return "not clear: " + speedup.method;
+  if (speedup.interval->low <= 1.0 && speedup.interval->high >= 1.0) return "no difference to fp32 shown";
   if (speedup.value >= 1.0) return significant(speedup.value) + " times as fast as fp32";
   return significant(1.0 / speedup.value) + " times slower than fp32";
 }
 
 std::string say_fp16_to_bf16(const Estimate& estimate) {
-  std::string text = "FP16 takes " + significant(estimate.value) + " times BF16's time";
-  if (!estimate.interval) return text;
+  if (!estimate.interval) return "not clear: " + estimate.method;
+  const std::string text = "FP16 takes " + significant(estimate.value) + " times BF16's time";
   if (estimate.interval->high < 1.0) return text + ": FP16 is faster";
   if (estimate.interval->low > 1.0) return text + ": BF16 is faster";
   return text + ": no difference shown";

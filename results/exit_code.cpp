@@ -20,6 +20,22 @@ std::vector<MeasurementVerdict> measurements(const Json& trial) {
   return verdicts;
 }
 
+bool is_asked_for(const Json& trial, const Rules& rules) {
+  return is_required(rules, trial.at("precision").get<std::string>()) && !is_needless(trial);
+}
+
+// Measured, in one mode at least, by numbers that do not hold what was asked of them.
+bool is_unclear(const Json& trial) {
+  const auto verdicts = measurements(trial);
+  return std::find(verdicts.begin(), verdicts.end(), MeasurementVerdict::kAmbiguous) != verdicts.end();
+}
+
+bool has_undecided_target(const Json& trial) {
+  const Json targets = trial.value("measurement", Json::object()).value("targets", Json::array());
+  return std::any_of(targets.begin(), targets.end(),
+                     [](const Json& target) { return target.at("outcome") == "not shown"; });
+}
+
 }  // namespace
 
 bool is_needless(const Json& trial) { return !trial.value(Json::json_pointer("/islands/needed"), true); }
@@ -28,8 +44,7 @@ bool is_fine(const Json& trial, const Rules& rules, bool measures) {
   for (const auto verdict : measurements(trial)) {
     if (!carries_numbers(verdict)) return false;
   }
-  if (!is_required(rules, trial.at("precision").get<std::string>()) || is_needless(trial))
-    return true;
+  if (!is_asked_for(trial, rules)) return true;
   const auto verdict = verdict_from(trial.at("verdict").get<std::string>());
   if (verdict == Verdict::kUnsupported) return !rules.unsupported_fails;
   if (!opens_gate(verdict, rules.suspect_opens_gate)) return false;
@@ -53,16 +68,13 @@ ExitCode exit_code(const Json& record, const Rules& rules) {
   const Json& trials = record.at("trials");
   const bool below_target = std::any_of(trials.begin(), trials.end(), [](const Json& trial) {
     const auto verdicts = measurements(trial);
-    return std::find(verdicts.begin(), verdicts.end(), MeasurementVerdict::kBelowTarget) !=
-           verdicts.end();
+    return std::find(verdicts.begin(), verdicts.end(), MeasurementVerdict::kBelowTarget) != verdicts.end();
   });
   if (below_target) return ExitCode::kSlower;
-  const bool target_not_shown = std::any_of(trials.begin(), trials.end(), [](const Json& trial) {
-    const Json targets = trial.value("measurement", Json::object()).value("targets", Json::array());
-    return std::any_of(targets.begin(), targets.end(),
-                       [](const Json& target) { return target.at("outcome") == "not shown"; });
+  const bool undecided = std::any_of(trials.begin(), trials.end(), [&](const Json& trial) {
+    return has_undecided_target(trial) || (is_asked_for(trial, rules) && is_unclear(trial));
   });
-  return target_not_shown ? ExitCode::kIncomparable : ExitCode::kOk;
+  return undecided ? ExitCode::kIncomparable : ExitCode::kOk;
 }
 
 }  // namespace ampgate::results

@@ -1,6 +1,7 @@
 #include "results/measurement.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -21,6 +22,9 @@ namespace ampgate::results {
 namespace {
 
 std::string baseline_of(const std::string& id) { return group_of(id) + "/fp32"; }
+
+// An interval beyond that says nothing about its median: from nothing to twice as long, at least.
+constexpr double kWidestTime = 1.0;
 
 std::string precision_of(const std::string& id) { return id.substr(group_of(id).size() + 1); }
 
@@ -81,6 +85,37 @@ std::vector<Sample> samples_of(const RunData& run, const std::string& id, const 
   return per == Per::kCall ? samples : per_applied_update(std::move(samples), step_counts(selection.rows));
 }
 
+// Why the numbers of a trial say less than was planned; empty when they do not.
+std::string shortfall(const RunData& run, const Selection& selection, const Estimate& time,
+                      const std::string& mode) {
+  const Json& schedule = run.header.at("plan").at("schedule");
+  const auto processes = schedule.at("processes").get<int>();
+  const auto planned = static_cast<std::size_t>(processes * schedule.at("blocks_per_process").get<int>());
+  // Where a budget may end a run, stopped_by() says that it did.
+  const bool fixed = mode != kWarm || !schedule.contains("target_half_width");
+  if (mode != "sustained" && fixed && selection.rows.size() < planned) {
+    return std::to_string(selection.rows.size()) + " samples of " + std::to_string(time.processes) +
+           " processes, where " + std::to_string(planned) + " of " + std::to_string(processes) +
+           " were planned: the others were lost";
+  }
+  const Disturbance& disturbance = selection.disturbance;
+  if (mode != "sustained" && disturbance.blocks > disturbance.left_out) {
+    return std::to_string(disturbance.blocks) + " of " + std::to_string(selection.rows.size()) +
+           " blocks were disturbed, too many to leave them all out (" + disturbance.example + ")";
+  }
+  if (!time.interval) return time.method;
+  return relative_half_width(time) > kWidestTime
+             ? "the processes lie so far apart that the interval is wider than its median"
+             : "";
+}
+
+// The same for a trial of which only the samples are at hand.
+std::string why_unclear(const RunData& run, const std::string& id, const std::string& mode, double level) {
+  const Selection selection = select_samples(run, id, mode);
+  const auto samples = samples_in(selection, mode);
+  return samples.empty() ? "" : shortfall(run, selection, median_time(samples, level), mode);
+}
+
 // Trials of one block stood side by side, but for `sustained`, where each ran alone.
 std::optional<Estimate> ratio(const RunData& run, const std::string& numerator,
                               const std::string& denominator, double level, const std::string& mode,
@@ -91,13 +126,29 @@ std::optional<Estimate> ratio(const RunData& run, const std::string& numerator,
   return mode == "sustained" ? unpaired_ratio(above, below, level) : paired_ratio(above, below, level);
 }
 
+// The same, without an interval where one of the two is unclear: no speed is claimed from it.
+std::optional<Estimate> claimed_ratio(const RunData& run, const std::string& numerator,
+                                      const std::string& denominator, double level, const std::string& mode,
+                                      Per per) {
+  auto found = ratio(run, numerator, denominator, level, mode, per);
+  if (!found || !found->interval) return found;
+  for (const auto& id : {numerator, denominator}) {
+    const std::string reason = why_unclear(run, id, mode, level);
+    if (reason.empty()) continue;
+    found->interval.reset();
+    found->method = "no interval, since " + id + " is unclear: " + reason;
+    break;
+  }
+  return found;
+}
+
 void add_ratios(Json& result, const RunData& run, const std::string& id, double level,
                 const std::string& mode, Per per = Per::kCall) {
   const std::string missing = per == Per::kCall
                                   ? "was not measured beside it"
                                   : "was not measured beside it, or one of the two applied no update";
   if (const auto baseline = baseline_of(id); baseline != id) {
-    if (const auto speedup = ratio(run, baseline, id, level, mode, per)) {
+    if (const auto speedup = claimed_ratio(run, baseline, id, level, mode, per)) {
       result["speedup_over_fp32"] = to_json(*speedup, "value", level);
       result["speedup_over_fp32"]["in_words"] = say_speedup(*speedup);
       if (is_not_lowered(run, id)) {
@@ -113,7 +164,7 @@ void add_ratios(Json& result, const RunData& run, const std::string& id, double 
   if (const auto bf16 = bf16_partner(id); !bf16.empty()) {
     if (is_not_lowered(run, id) || is_not_lowered(run, bf16)) {
       result["absent"]["fp16_to_bf16"] = "not lowered: autocast left every operator in FP32";
-    } else if (const auto compared = ratio(run, id, bf16, level, mode, per)) {
+    } else if (const auto compared = claimed_ratio(run, id, bf16, level, mode, per)) {
       result["fp16_to_bf16"] = to_json(*compared, "value", level);
       result["fp16_to_bf16"]["in_words"] = say_fp16_to_bf16(*compared);
     } else {
@@ -169,25 +220,6 @@ std::int64_t cells_checked(const RunData& run, const std::string& id, const std:
   return cells;
 }
 
-// Why the numbers of a trial say less than was planned; empty when they do not.
-std::string shortfall(const RunData& run, const Selection& selection, const Estimate& time,
-                      const std::string& mode) {
-  const Json& schedule = run.header.at("plan").at("schedule");
-  const auto processes = schedule.at("processes").get<int>();
-  const auto planned = static_cast<std::size_t>(processes * schedule.at("blocks_per_process").get<int>());
-  if (mode != "sustained" && selection.rows.size() < planned) {
-    return std::to_string(selection.rows.size()) + " samples of " + std::to_string(time.processes) +
-           " processes, where " + std::to_string(planned) + " of " + std::to_string(processes) +
-           " were planned: the others were lost";
-  }
-  const Disturbance& disturbance = selection.disturbance;
-  if (mode != "sustained" && disturbance.blocks > disturbance.left_out) {
-    return std::to_string(disturbance.blocks) + " of " + std::to_string(selection.rows.size()) +
-           " blocks were disturbed, too many to leave them all out (" + disturbance.example + ")";
-  }
-  return time.interval ? "" : time.method;
-}
-
 std::string percent(double share) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2g %%", 100 * share);
@@ -212,9 +244,12 @@ std::string stopped_by(Json& result, const RunData& run, const std::string& id, 
     return "";
   }
   result["stopped_by"] = "budget";
-  return "the widest interval of this case is +-" + percent(reached) + ", asked for were +-" +
-         percent(asked) + ": the budget of " +
-         std::to_string(static_cast<long>(schedule.at("budget_s").get<double>())) + " s was spent";
+  char budget[32];
+  std::snprintf(budget, sizeof budget, "%g", schedule.at("budget_s").get<double>());
+  const std::string spent =
+      ", asked for were +-" + percent(asked) + ": the budget of " + budget + " s was spent";
+  if (!std::isfinite(reached)) return "the samples are too few for an interval" + spent;
+  return "the widest interval of this case is +-" + percent(reached) + spent;
 }
 
 Series call_times(const std::vector<Row>& rows) {
@@ -259,7 +294,11 @@ Json measured_in(const RunData& run, const std::string& id, const Rules& rules, 
                   format_of(precision_of(id), is_not_lowered(run, id)), mode == "cold"};
   if (std::string reason = impossible(work, time, ceilings); !reason.empty()) return refused(reason);
 
-  make(result, MeasurementVerdict::kAmbiguous, shortfall(run, selection, time, mode));
+  const std::string unclear = shortfall(run, selection, time, mode);
+  const std::string stopped = mode == kWarm ? stopped_by(result, run, id, rules) : "";
+  // That there is no interval is the budget's doing, where it ended the run.
+  if (time.interval || stopped.empty()) make(result, MeasurementVerdict::kAmbiguous, unclear);
+  make(result, MeasurementVerdict::kAmbiguous, stopped);
   result["time_ns"] = to_json(time, "median", level);
   if (Json notes = order_notes(time); !notes.empty()) result["notes"] = std::move(notes);
   if (verdict.contains("calls_per_cell")) result["time_ns"]["calls_per_cell"] = verdict.at("calls_per_cell");
@@ -268,7 +307,6 @@ Json measured_in(const RunData& run, const std::string& id, const Rules& rules, 
     result["cells_checked"] = cells_checked(run, id, mode);
   }
   result["absent"] = Json::object();
-  if (mode == kWarm) make(result, MeasurementVerdict::kAmbiguous, stopped_by(result, run, id, rules));
   if (mode == "latency") result["latency"] = to_json(latency(call_times(rows), level), level);
   if (mode == "sustained") result["sustained"] = sustained(rows, verdict);
   add_disturbance(result, selection.disturbance);
@@ -282,7 +320,7 @@ Json measured_in(const RunData& run, const std::string& id, const Rules& rules, 
     add_inspection(result, run, id);
     add_overhead(result, run, id, time, level);
     add_casts(result, id, inspection(run, id), level);
-    add_targets(result, run, id, rules);
+    add_targets(result, run, id, rules, unclear);
   }
   add_rows(result, rows);
   if (result["absent"].empty()) result.erase("absent");

@@ -1,12 +1,14 @@
 #include "results/protocol.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -39,6 +41,13 @@ int open_target(const std::string& target) {
                            "Give --events a file that can be written.");
   }
   return descriptor;
+}
+
+// Device and inode; {0, 0} where nothing is open.
+std::pair<std::uint64_t, std::uint64_t> file_behind(int descriptor) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) return {0, 0};
+  return {status.st_dev, status.st_ino};
 }
 
 std::string need_string(ObjectReader& reader, const std::string& key) {
@@ -83,7 +92,9 @@ void check_bench(ObjectReader reader) {
   need_integer(reader, "order_seed", 0);
   need_integer(reader, "first_block", 0);
   if (reader.has("mode")) need_string(reader, "mode");
-  if (reader.has("sustained_time_ns")) need_integer(reader, "sustained_time_ns", 1);
+  for (const char* time : {"sustained_time_ns", "group_time_ns"}) {
+    if (reader.has(time)) need_integer(reader, time, 1);
+  }
 }
 
 void check_selftest(ObjectReader reader) {
@@ -124,6 +135,7 @@ void check_trial(ObjectReader reader, const std::string& phase) {
 
 EventWriter::EventWriter(const std::string& target)
     : descriptor_(open_target(target)),
+      file_(file_behind(descriptor_)),
       owned_(!target.empty() && target != "-"),
       previous_(std::signal(SIGPIPE, SIG_IGN)) {}
 
@@ -132,11 +144,17 @@ EventWriter::~EventWriter() {
   if (owned_) close(descriptor_);
 }
 
+bool EventWriter::is_still_open() const { return file_behind(descriptor_) == file_; }
+
 void EventWriter::write(std::string_view name, const Json& body) {
   Json event = {{"event", name}};
   event.update(body);
   const std::string line = to_text(event) + "\n";
   const std::lock_guard lock(mutex_);
+  if (!is_still_open()) {
+    std::fputs("the descriptor of events was closed or replaced by what ran in this process\n", stderr);
+    std::_Exit(EXIT_FAILURE);
+  }
   // A pipe takes a line in one write; only a signal or a full disk leaves a rest.
   for (std::string_view rest = line; !rest.empty();) {
     const ssize_t written = ::write(descriptor_, rest.data(), rest.size());

@@ -2,9 +2,11 @@
 // docs/protocol.md describes every message.
 #pragma once
 
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "results/json.h"
 
@@ -14,7 +16,9 @@ inline constexpr int kPlanVersion = 1;
 inline constexpr int kEventsDescriptor = 3;
 
 // Writes events, one JSON object a line, each with a single write, flushed at once. Safe for several threads.
-// The driver gone (EPIPE) ends the process quietly: nobody is left to answer.
+// The driver gone (EPIPE) ends the process quietly: nobody is left to answer. A body of the user's that
+// closed the descriptor, or put another file in its place, ends it with exit code 1: that trial crashed, no
+// other.
 class EventWriter {
  public:
   // `target`: empty for descriptor 3, "-" for standard output, else a file. Throws EnvironmentError.
@@ -27,7 +31,10 @@ class EventWriter {
   void write(std::string_view name, const Json& body = Json::object());
 
  private:
+  bool is_still_open() const;
+
   int descriptor_;
+  std::pair<std::uint64_t, std::uint64_t> file_;  // device and inode behind it
   bool owned_;
   void (*previous_)(int);  // what SIGPIPE did before: it is ignored while this object lives
   std::mutex mutex_;

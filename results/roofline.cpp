@@ -15,14 +15,32 @@ bool from_memory(const Work& work, const Json& ceilings) {
   return work.flushed || (cache_bytes(ceilings) > 0 && work.bytes > 2 * cache_bytes(ceilings));
 }
 
+std::string disturbed_words(const Json& ceiling) {
+  return "the ceiling was measured while " + ceiling.at("disturbed").get<std::string>();
+}
+
 const Json* matmul_ceiling(const Json& ceilings, const std::string& format) {
   if (!ceilings.is_object() || !ceilings.contains("matmul_tflops")) return nullptr;
   const auto found = ceilings.at("matmul_tflops").find(format);
   return found == ceilings.at("matmul_tflops").end() ? nullptr : &*found;
 }
 
+// Of a ceiling that a disturbed machine gave, a share would be too large.
+void add_share(Json& rate, const Json& ceiling) {
+  if (ceiling.contains("disturbed")) {
+    rate["absent"]["share_of_ceiling"] = disturbed_words(ceiling);
+  } else {
+    rate["share_of_ceiling"] = rate.at("value").get<double>() / ceiling.at("value").get<double>();
+  }
+}
+
 void add_roof(Json& measurement, const Work& work, const Estimate& time, const Json& ceilings) {
   const Json* const product = matmul_ceiling(ceilings, work.format);
+  for (const Json* ceiling : {product, &ceilings.at("copy_gbps")}) {
+    if (ceiling == nullptr || !ceiling->contains("disturbed")) continue;
+    measurement["absent"]["roofline"] = disturbed_words(*ceiling);
+    return;
+  }
   const double compute_ns =
       product == nullptr || work.flops <= 0 ? 0 : work.flops / product->at("value").get<double>() * kTera;
   const double copy = ceilings.at("copy_gbps").at("value").get<double>();
@@ -40,20 +58,15 @@ void add_roof(Json& measurement, const Work& work, const Estimate& time, const J
 void add_roofline(Json& measurement, const Work& work, const Estimate& time, const Json& ceilings) {
   if (work.flops > 0) {
     measurement["tflops"] = rate(time, work.flops, kTera);
-    if (const Json* product = matmul_ceiling(ceilings, work.format); product != nullptr) {
-      measurement["tflops"]["share_of_ceiling"] =
-          measurement["tflops"]["value"].get<double>() / product->at("value").get<double>();
-    }
+    if (const Json* product = matmul_ceiling(ceilings, work.format); product != nullptr)
+      add_share(measurement["tflops"], *product);
   } else {
     measurement["absent"]["tflops"] =
         "its operations are none that are counted: products, convolutions, attention";
   }
   if (work.bytes > 0) {
     measurement["gbps"] = rate(time, work.bytes, kGiga);
-    if (ceilings.is_object()) {
-      measurement["gbps"]["share_of_ceiling"] =
-          measurement["gbps"]["value"].get<double>() / ceilings.at("copy_gbps").at("value").get<double>();
-    }
+    if (ceilings.is_object()) add_share(measurement["gbps"], ceilings.at("copy_gbps"));
   } else {
     measurement["absent"]["gbps"] = "the case does not say how many bytes it moves";
   }

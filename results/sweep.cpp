@@ -80,8 +80,11 @@ std::vector<Sample> numbered(std::vector<Sample> samples) {
 void add_time(Json& result, const RunData& run, const std::vector<Point>& points, double level) {
   std::vector<SizedSamples> sized;
   std::vector<double> sizes, times;
+  std::string unclear;
   for (const auto& point : points) {
     if (point.measurement == nullptr) continue;
+    if (point.measurement->at("verdict") == "ambiguous" && unclear.empty())
+      unclear = point.trial->at("id").get<std::string>();
     sizes.push_back(static_cast<double>(point.size));
     result["sizes"].push_back(point.size);
     times.push_back(point.measurement->at("time_ns").at("median").get<double>());
@@ -90,7 +93,12 @@ void add_time(Json& result, const RunData& run, const std::vector<Point>& points
   }
   try {
     if (sizes.size() < 2) throw std::invalid_argument("growth needs two measured sizes at least");
-    result["time_exponent"] = exponent_json(growth_exponent(sized, level), level);
+    Estimate exponent = growth_exponent(sized, level);
+    if (!unclear.empty()) {
+      exponent.interval.reset();
+      exponent.method = "no interval, since the time of " + unclear + " is not clear";
+    }
+    result["time_exponent"] = exponent_json(exponent, level);
     result["time_largest_deviation"] = largest_deviation(sizes, times);
   } catch (const std::invalid_argument& error) {
     result["absent"]["time_exponent"] = error.what();

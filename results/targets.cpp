@@ -24,7 +24,7 @@ std::string outcome(const Json& measured, double least) {
   return measured["interval"][1].get<double>() < least ? "missed" : "not shown";
 }
 
-void judge(Json& measurement, const std::string& trials, const Floor& floor) {
+void judge(Json& measurement, const std::string& trials, const Floor& floor, const std::string& unclear) {
   Json entry{{"trials", trials}, {"floor", floor.name}, {"least", *floor.least}};
   if (!measurement.contains(floor.measured)) {
     entry["outcome"] = "not shown";
@@ -34,7 +34,7 @@ void judge(Json& measurement, const std::string& trials, const Floor& floor) {
     entry["absent"] = {{"value", "not lowered: autocast left every operator in FP32"}};
   } else {
     entry["value"] = measurement[floor.measured].at("value");
-    entry["outcome"] = outcome(measurement[floor.measured], *floor.least);
+    entry["outcome"] = unclear.empty() ? outcome(measurement[floor.measured], *floor.least) : "not shown";
   }
   const auto verdict = measurement.at("verdict").get<std::string>();
   const std::string asked = std::string(floor.name) + " of " + trials + ": at least " +
@@ -60,7 +60,8 @@ std::string device_model(const RunData& run) {
   return run.environment.at(model).get<std::string>();
 }
 
-void add_targets(Json& measurement, const RunData& run, const std::string& id, const Rules& rules) {
+void add_targets(Json& measurement, const RunData& run, const std::string& id, const Rules& rules,
+                 const std::string& unclear) {
   const std::string model = device_model(run);
   for (const auto& [device, trials] : rules.targets) {
     if (!matches(device, model)) continue;
@@ -72,7 +73,7 @@ void add_targets(Json& measurement, const RunData& run, const std::string& id, c
             Floor{"min_gbps", "gbps", " GB/s", floors.min_gbps},
             Floor{"min_speedup_over_fp32", "speedup_over_fp32", "", floors.min_speedup_over_fp32}}) {
         const bool of_itself = is_baseline && std::string_view(floor.name) == "min_speedup_over_fp32";
-        if (floor.least && !of_itself) judge(measurement, pattern, floor);
+        if (floor.least && !of_itself) judge(measurement, pattern, floor, unclear);
       }
     }
   }

@@ -60,6 +60,7 @@ TEST(DeviceFacts, HostStateCountsWhatHappens) {
   const HostState before = host_state();
   EXPECT_GT(before.memory_available_bytes, 0);
   EXPECT_GE(before.run_delay_ns, 0);
+  EXPECT_GT(before.turns, 0);
   const HostState after = host_state();
   EXPECT_GE(after.run_delay_ns, before.run_delay_ns);
   EXPECT_GE(after.steal_ns, before.steal_ns);

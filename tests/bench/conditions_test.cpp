@@ -34,11 +34,21 @@ TEST_F(DisturbanceTest, StolenTime) {
 
 TEST_F(DisturbanceTest, AnotherProcessOnTheCpu) {
   after_.host.run_delay_ns += 4 * kMillisecond;
-  EXPECT_EQ(verdict(), "") << "threads that slept wait for their CPU without any other process";
   after_.host.preemptions += 1;
   EXPECT_EQ(verdict(), "threads waited for a CPU that another process held, 20 % of the time together");
   after_.host.run_delay_ns = before_.host.run_delay_ns + kMillisecond / 10;
   EXPECT_EQ(verdict(), "") << "half a percent is below what is noticed";
+}
+
+TEST_F(DisturbanceTest, ThreadsThatSleptAtABarrier) {
+  after_.host.turns += 40;
+  after_.host.run_delay_ns += 40 * 20'000;
+  EXPECT_EQ(verdict(), "") << "each waits a moment for its CPU without any other process";
+  after_.host.run_delay_ns += 4 * kMillisecond;
+  EXPECT_EQ(verdict(), "threads waited for a CPU that another process held, 24 % of the time together")
+      << "nobody was preempted: the other process had the CPU already when a thread woke up";
+  after_.host.turns += 100'000;
+  EXPECT_NE(verdict(), "") << "many wake-ups are short ones";
 }
 
 TEST_F(DisturbanceTest, MemoryPressure) {

@@ -1,7 +1,14 @@
 #include "bench/inspect.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/add.h>
+#include <ATen/record_function.h>
 #include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "bench/memory.h"
 #include "cases/execute.h"
@@ -69,6 +76,40 @@ TEST_F(InspectTest, AReadThatIsNotDeclaredIsRefused) {
   const auto event = answer(run(prepared), "fake/1000/fp32");
   EXPECT_EQ(event.at("verdict"), "refused");
   EXPECT_NE(event.at("reason").get<std::string>().find("reads a value"), std::string::npos) << event;
+}
+
+TEST_F(InspectTest, ThreadsThatTheBodyStartsAreRefused) {
+  const auto prepared = plan();
+  std::vector<std::thread> own;
+  std::atomic<bool> ended{false};
+  behaviour() = {.fault = Fault::kAct, .act = [&](at::Tensor&) {
+                   if (own.empty())
+                     own.emplace_back([&] {
+                       while (!ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                     });
+                 }};
+  const auto event = answer(run(prepared), "fake/1000/fp32");
+  ended = true;
+  for (auto& thread : own) thread.join();
+  EXPECT_EQ(event.at("verdict"), "refused") << event;
+  EXPECT_NE(event.at("reason").get<std::string>().find("the first calls start 1 threads beside the "),
+            std::string::npos)
+      << event;
+}
+
+// As an operator of a library may do it: by the time it returns, all is as before.
+TEST_F(InspectTest, ASettingThatIsOtherOnlyInsideAnOperatorIsRefused) {
+  const auto prepared = plan();
+  behaviour() = {.fault = Fault::kAct, .act = [](at::Tensor& output) {
+                   RECORD_FUNCTION("own::operator", c10::ArrayRef<const c10::IValue>{});
+                   const int threads = at::get_num_threads();
+                   at::set_num_threads(threads + 1);
+                   output.add(1);
+                   at::set_num_threads(threads);
+                 }};
+  const auto event = answer(run(prepared), "fake/1000/fp32");
+  EXPECT_EQ(event.at("verdict"), "refused") << event;
+  EXPECT_NE(event.at("reason").get<std::string>().find("threads went from"), std::string::npos) << event;
 }
 
 TEST_F(InspectTest, MemoryThatEveryCallKeepsIsRefused) {

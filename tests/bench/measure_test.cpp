@@ -11,6 +11,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "bench/schedule.h"
 #include "fake_case.h"
@@ -72,6 +73,53 @@ TEST_F(MeasureTest, EveryPrecisionOnceABlockInTheSeededOrder) {
   for (const auto& id : ids) {
     EXPECT_EQ(answer(events, id).at("verdict"), "measured") << answer(events, id);
     EXPECT_EQ(answer(events, id).at("output_check"), "digest");
+  }
+}
+
+std::set<int> blocks_of(const std::vector<Json>& events) {
+  std::set<int> blocks;
+  for (const auto& sample : named(events, "sample")) blocks.insert(sample.at("block").get<int>());
+  return blocks;
+}
+
+TEST_F(MeasureTest, NoBlockBeginsAfterTheTimeOfItsGroup) {
+  auto limited = plan();
+  limited.schedule.blocks = 1000;
+  limited.schedule.group_time_ns = 1;
+  EXPECT_EQ(blocks_of(run(limited)), std::set<int>{4}) << "the first block runs in any case";
+  limited.schedule.group_time_ns = 100'000'000;
+  const auto blocks = blocks_of(run(limited)).size();
+  EXPECT_GT(blocks, 1U);
+  EXPECT_LT(blocks, 1000U)
+      << "a thousand blocks of three cells of 0.2 ms do not fit into a tenth of a second";
+  limited.schedule.blocks = 3;
+  limited.schedule.group_time_ns = 60'000'000'000;
+  EXPECT_GE(blocks_of(run(limited)).size(), 3U);
+}
+
+TEST_F(MeasureTest, TheLastCellInTheTimeIsLookedAt) {
+  auto limited = plan({"fp32"});
+  limited.schedule.group_time_ns = 1;
+  const auto event = answer(run(limited), "fake/1000/fp32");
+  EXPECT_EQ(event.at("verdict"), "measured") << event;
+  EXPECT_EQ(event.at("cells_checked"), 1);
+}
+
+TEST_F(MeasureTest, ACellThatAWarmUpMadeTooShortIsMarkedAndTheNextIsLonger) {
+  const auto prepared = plan({"fp32"});
+  constexpr int kSlowCalls = 3;
+  // The first calls are slow, as beside another process; those of the warm-up only, which take one call each.
+  behaviour() = {.fault = Fault::kAct, .act = [](at::Tensor&) {
+                   if (behaviour().calls < kSlowCalls)
+                     std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                 }};
+  const auto samples = named(run(prepared), "sample");
+  ASSERT_FALSE(samples.empty());
+  EXPECT_GT(samples.back().at("calls"), 1) << samples.back();
+  const auto clock = totals_.clock_ns;
+  for (const auto& sample : samples) {
+    if (sample.at("time_ns").get<std::int64_t>() >= 500 * clock) continue;
+    EXPECT_TRUE(sample.contains("disturbed")) << sample << ", the clock takes " << clock << " ns";
   }
 }
 

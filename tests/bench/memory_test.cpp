@@ -67,7 +67,8 @@ TEST_F(MemoryTest, AnHonestBodyKeepsNothing) {
 TEST_F(MemoryTest, ALeakOfTensorsIsNamed) {
   std::vector<at::Tensor> kept;
   const auto memory = of_fake([&](at::Tensor& output) { kept.push_back(output); });
-  EXPECT_EQ(memory.problem.rfind("every call keeps about 4000 bytes of LibTorch's allocator", 0), 0U)
+  EXPECT_EQ(memory.problem.rfind("calls keep, in the mean, about 4000 bytes each of LibTorch's allocator", 0),
+            0U)
       << memory.problem;
 }
 
@@ -79,7 +80,7 @@ TEST_F(MemoryTest, ALeakOfMallocIsNamedTouchedOrNot) {
       blocks.push_back(std::malloc(2000));
       if (touched) std::memset(blocks.back(), 1, 2000);
     });
-    EXPECT_NE(memory.problem.find("bytes of malloc that LibTorch's allocator was not asked for"),
+    EXPECT_NE(memory.problem.find("bytes each of malloc that LibTorch's allocator was not asked for"),
               std::string::npos)
         << memory.problem;
     EXPECT_NEAR(memory.growth.malloc_bytes_per_call(), 2008, 32) << "with malloc's own words";
@@ -95,7 +96,7 @@ TEST_F(MemoryTest, MappedMemoryThatIsKeptIsNamed) {
     blocks.push_back(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     std::memset(blocks.back(), 1, kBytes);
   });
-  EXPECT_EQ(memory.problem.rfind("every call makes the resident set grow", 0), 0U) << memory.problem;
+  EXPECT_EQ(memory.problem.rfind("calls make the resident set grow, in the mean", 0), 0U) << memory.problem;
   for (void* block : blocks) munmap(block, kBytes);
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Both workers without LibTorch: speaks docs/protocol.md and misbehaves on request.
 
-FAKE_GROWTH maps precisions to exponents: times grow with m (from 4) so, and a call's memory is its output.
+FAKE_BLOCK_S is how long a block takes, FAKE_DISTURBED why the ceilings say too little. FAKE_GROWTH maps precisions to exponents: times grow with m (from 4) so, and a call's memory is its output.
 FAKE_WORKER is a JSON list of {"phase", "id", "do"}: when a trial of that id (fnmatch) starts in that phase, `do` one of
 segv, abort, exit0, exit1, hang, skip, give-up-N (say FAKE_ERROR and exit with N), or a verdict's word. "garbage",
 "unknown-trial", "die-at-once" act after `hello`. In phase bench also "too-fast" (beyond any peak), "disturb-N" (another
@@ -22,6 +22,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 BUILD_ID = os.environ.get("FAKE_BUILD_ID", "b" * 64)
+BLOCK_S = float(os.environ.get("FAKE_BLOCK_S", "0"))
 REQUESTS = json.loads(os.environ.get("FAKE_WORKER", "[]"))
 DEVICE = {"name": "cpu", "uuid": "fake-uuid", "model": "Fake CPU", "fields": {"isa": "none"}}
 PRECISIONS = ["fp32", "tf32", "autocast-fp16", "autocast-bf16", "cast-fp16", "cast-bf16"]
@@ -146,7 +147,7 @@ def sample(plan: dict, trial: dict, block: int, order: int) -> dict:
     what = requested("bench", trial["id"])
     jitter = 1 + 0.01 * ((settings["order_seed"] + 7 * block + 3 * order) % 11) / 11
     if what == "noisy":
-        jitter *= 1 + 0.3 * (settings["order_seed"] % 7)
+        jitter *= 1 + 0.05 * (settings["order_seed"] % 7)
     growth = json.loads(os.environ.get("FAKE_GROWTH", "{}")).get(trial["precision"], 0.0)
     each = TIMES[trial["precision"]] * (trial["shape"][0] / 4) ** growth * MODES[settings["mode"]] * jitter
     if what == "too-fast":
@@ -164,12 +165,14 @@ def sample(plan: dict, trial: dict, block: int, order: int) -> dict:
 
 def ceilings() -> dict:
     passes = {"bytes": 1000, "times_ns": [100] * 9}
-    products = {"size": 100, "flops": 2e6, "times_ns": [500] * 9}
+    disturbed = {"disturbed": os.environ["FAKE_DISTURBED"]} if "FAKE_DISTURBED" in os.environ else {}
+    products = {"size": 100, "flops": 2e6, "times_ns": [500] * 9, **disturbed}
     return {
         "memory": {
             "last_level_cache_bytes": 400,
             "buffer_bytes": 1000,
             **dict.fromkeys(("read", "write", "copy"), passes),
+            **disturbed,
         },
         "matmul": {"fp32": products, "fp16": products, "bf16": products, "tf32": {"absent": "no such format"}},
         "peaks": {"flops_per_s": dict.fromkeys(("fp32", "fp16", "bf16"), 1e14), "source": "invented"},
@@ -191,7 +194,12 @@ def bench(plan: dict) -> None:
             send("trial_finished", id=trial["id"], verdict="refused", reason="/device/uuid: another device")
         extra = [requested("bench", t["id"]).removeprefix("disturb-") for t in trials]
         again = min(settings["blocks"], max((int(n) for n in extra if n.isdigit()), default=0))
-        for block in range(settings["blocks"] + again):
+        begin = time.monotonic()
+        blocks = 20 if settings["mode"] == "sustained" else settings["blocks"] + again
+        for block in range(blocks):
+            if block > 0 and time.monotonic() - begin + BLOCK_S > settings.get("group_time_ns", 1e18) * 1e-9:
+                break
+            time.sleep(BLOCK_S)
             for order, trial in enumerate(trials):
                 if trial["id"] in refused:
                     continue

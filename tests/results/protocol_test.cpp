@@ -188,6 +188,36 @@ TEST(EventWriter, EndsTheProcessQuietlyWhenTheReaderIsGone) {
   EXPECT_EQ(WEXITSTATUS(status), 3);
 }
 
+// What a body of the user's does to the descriptor, and how the process ends at the next event.
+int end_after(const std::function<void()>& body) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], kEventsDescriptor);
+    EventWriter writer("");
+    writer.write("before");
+    body();
+    writer.write("after");
+    _exit(0);
+  }
+  close(ends[1]);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  close(ends[0]);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(EventWriter, ADescriptorThatTheBodyClosedIsACrash) {
+  EXPECT_EQ(end_after([] { close(kEventsDescriptor); }), 1) << "neither of the codes that end the whole run";
+  EXPECT_EQ(end_after([] {
+              close(kEventsDescriptor);
+              open("/dev/null", O_WRONLY);
+            }),
+            1)
+      << "another file in its place takes no event";
+}
+
 TEST(EventWriter, PutsTheSignalBack) {
   std::signal(SIGPIPE, SIG_DFL);
   const TemporaryFile file("");
