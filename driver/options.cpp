@@ -30,7 +30,7 @@ const std::map<std::string, Command> kArchiveCommands{{"list", Command::kArchive
 constexpr auto kFooter =
     "Exit codes: 0 every required trial opened the gate and was measured; 1 one did not, or none was judged; "
     "2 bad usage, or a file that cannot be trusted; 3 the environment cannot (device, worker, archive); "
-    "4 below a target of the rules; 5 a target that the measurement does not decide; "
+    "4 below a target of the rules; 5 a required time, or a target, that the measurement leaves unclear; "
     "compare: 1 a verdict got worse, 4 slower, 5 refused, ambiguous or nothing in common; "
     "128 + N ended by signal N, as 130 by Ctrl-C: what was finished is kept, and the run can be resumed.\n"
     "An answer for this machine: ampgate run";

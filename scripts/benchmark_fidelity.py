@@ -56,7 +56,7 @@ def ampgate(program: str, *arguments: str | Path) -> dict[str, Any]:
     """The record that ampgate prints. Ends this script with ampgate's own message when it fails."""
     command = [program, *map(str, arguments), "--device", "cpu", "--json", "--quiet"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
+    if done.returncode not in (0, 5):  # 5: a machine that others use too
         sys.exit(f"benchmark_fidelity: {' '.join(command)} exits {done.returncode}")
     return json.loads(done.stdout)
 

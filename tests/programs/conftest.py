@@ -27,6 +27,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 
+# Reasons for which a time is `ambiguous` that lie in the machine, not in what was measured.
+BUSY = (
+    "blocks were disturbed",
+    "the processes lie so far apart",
+    "the processes are too few for how far they lie apart",
+)
+
+
+def is_fine(code: int, out: str) -> bool:
+    return code == 0 or (code == 5 and any(reason in out for reason in BUSY))
+
+
 @dataclass
 class Result:
     code: int
@@ -35,6 +47,11 @@ class Result:
 
     def json(self) -> Any:  # noqa: ANN401
         return json.loads(self.out)
+
+    @property
+    def fine(self) -> bool:
+        """All is well, or all but times that this machine is too busy for."""
+        return is_fine(self.code, self.out)
 
 
 def ampgate(
@@ -58,7 +75,7 @@ def has_a_time(trial: dict[str, Any]) -> bool:
     """Measured, or with the label of a machine on which too many blocks were disturbed."""
     measurement = trial["measurement"]
     if measurement["verdict"] == "ambiguous":
-        return "blocks were disturbed" in measurement["reason"]
+        return any(reason in measurement["reason"] for reason in BUSY)
     return measurement["verdict"] == "measured"
 
 
@@ -89,6 +106,6 @@ def smoke_record(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One run of two cases in all precisions, shared by the tests that only read it."""
     archive = tmp_path_factory.mktemp("smoke")
     result = ampgate("run", "--suite", "smoke", "--case", "matmul", "--case", "softmax", "--archive", archive)
-    assert result.code == 0, result.err + result.out
+    assert result.fine, result.err + result.out
     (record,) = records(archive)
     return record

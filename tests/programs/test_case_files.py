@@ -175,7 +175,7 @@ def test_run_measures_and_the_reproducer_line_reproduces(tmp_path: Path) -> None
     result = ampgate(
         "run", "--device", "cpu", "--threads", "1", "--case-file", file, "--rules", rules, "--archive", tmp_path / "a"
     )
-    assert result.code == 0, result.out + result.err
+    assert result.fine, result.out + result.err
     (path,) = records(tmp_path / "a")
     record = json.loads(path.read_text())
     (entry,) = record["plan"]["files"]["cases"]
@@ -195,7 +195,7 @@ def test_run_measures_and_the_reproducer_line_reproduces(tmp_path: Path) -> None
         assert f"--case-file '{file}'" in refused.err
     assert ampgate("reproduce", path, trial, "--case-file", file).code == 0
     measured = ampgate("bench", "--evidence", path, "--case-file", file, "--rules", rules, "--archive", tmp_path / "c")
-    assert measured.code == 0, measured.err
+    assert measured.fine, measured.err
 
     file.write_text(json.dumps(GELU | {"keywords": {"approximate": "none"}}))
     changed = ampgate("reproduce", path, trial, "--case-file", file)
@@ -206,7 +206,7 @@ def test_run_measures_and_the_reproducer_line_reproduces(tmp_path: Path) -> None
     other = ampgate(
         "run", "--device", "cpu", "--threads", "1", "--case-file", file, "--rules", rules, "--archive", tmp_path / "d"
     )
-    assert other.code == 0, other.err
+    assert other.fine, other.err
     compared = ampgate("compare", path, records(tmp_path / "d")[0])
     assert compared.code == 5
     assert "/evidence/case_file" in compared.out + compared.err

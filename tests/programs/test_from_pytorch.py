@@ -47,7 +47,7 @@ def test_fp16_and_bf16_are_judged_by_their_quality(exported: Path, tmp_path: Pat
 @pytest.mark.deep
 def test_fp16_is_measured_against_bf16(exported: Path, tmp_path: Path) -> None:
     result = ampgate("run", "--device", "cpu", "--case-file", exported, "--archive", tmp_path, timeout=600)
-    assert result.code in (0, 1), result.out + result.err
+    assert result.fine or result.code == 1, result.out + result.err
     (path,) = records(tmp_path)
     trials = {trial["precision"]: trial for trial in json.loads(path.read_text())["trials"]}
     assert all(has_a_time(trials[precision]) for precision in PRECISIONS)

@@ -70,7 +70,7 @@ def kill_and_resume(run: Uninterrupted, archive: Path, delay_s: float) -> str:
     finished = {line["trial"]["id"]: line["trial"] for line in before if "trial" in line}
     measured = [line["bench"] for line in before if "bench" in line]
     result = ampgate("run", "--resume", journal)
-    assert result.code == 0, result.err
+    assert result.fine, result.err
     (record,) = records(archive)
     assert not journals(archive)
 

@@ -77,7 +77,7 @@ class Bench:
             "validate", "--suite", "standard", "--case", "misbehave", "--precision", "fp32", "--worker", TEST_WORKER,
             "--threads", "1", "--cpus", self.cpu, "--rules", self.rules, "--archive", folder / "validated",
         )  # fmt: skip
-        assert result.code == 0, result.out + result.err
+        assert result.fine, result.out + result.err
         (self.evidence,) = records(folder / "validated")
 
     def record(self, slower_by: int = 0, *in_turns: object) -> Path:
@@ -87,7 +87,7 @@ class Bench:
             "bench", "--evidence", self.evidence, "--worker", TEST_WORKER, "--rules", self.rules, "--quiet",
             "--processes", str(self.processes), "--archive", archive, *in_turns, env=env,
         )  # fmt: skip
-        assert result.code == 0, result.out + result.err
+        assert result.fine, result.out + result.err
         (path,) = records(archive)
         return path
 

@@ -110,14 +110,14 @@ def test_same_seed_gives_the_same_inputs_and_outputs(smoke_record: Path, tmp_pat
 
 def test_json_keeps_standard_output_to_itself(tmp_path: Path) -> None:
     result = ampgate("run", "--suite", "smoke", "--case", "exp", "--json", "--archive", tmp_path)
-    assert result.code == 0
+    assert result.fine
     assert result.json()["ampgate_record"] == 1
 
 
 def test_what_autocast_leaves_in_fp32_is_said(tmp_path: Path) -> None:
     cases = ["--case", "exp", "--case", "matmul", "--precision", "autocast-bf16"]
     result = ampgate("run", "--suite", "smoke", *cases, "--archive", tmp_path)
-    assert result.code == 0
+    assert result.fine
     assert "1 of them stayed in FP32 all the same (not lowered)" in result.out
     lines = [line for line in result.out.splitlines() if "autocast-bf16" in line]
     assert ["not lowered" in line for line in lines[:2]] == [True, False]
@@ -138,7 +138,7 @@ def test_reproduce_says_same(smoke_record: Path) -> None:
 
 def test_bench_with_evidence_passes_the_gate(smoke_record: Path, tmp_path: Path) -> None:
     result = ampgate("bench", "--evidence", smoke_record, "--archive", tmp_path)
-    assert result.code == 0, result.err
+    assert result.fine, result.err
     (record,) = records(tmp_path)
     again = load(record)
     assert load(smoke_record)["digest"] in record.read_text()

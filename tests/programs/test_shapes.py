@@ -154,7 +154,7 @@ def test_run_record_reproducer_bench_and_reproduce(tmp_path: Path) -> None:
         "run", "--device", "cpu", "--case", "matmul", "--shape", "k=16,m=48,n=32", "--precision", "cast-bf16",
         "--rules", rules, "--archive", tmp_path / "a",
     )  # fmt: skip
-    assert result.code == 0, result.out + result.err
+    assert result.fine, result.out + result.err
     (path,) = records(tmp_path / "a")
     record = json.loads(path.read_text())
     assert record["plan"]["suite"] == "own"
@@ -172,7 +172,7 @@ def test_run_record_reproducer_bench_and_reproduce(tmp_path: Path) -> None:
     assert again.code == 0, again.err
     assert again.json()["trials"][-1]["evidence"]["outputs"] == last["evidence"]["outputs"]
 
-    assert ampgate("bench", "--evidence", path, "--archive", tmp_path / "c").code == 0
+    assert ampgate("bench", "--evidence", path, "--archive", tmp_path / "c").fine
     (measured,) = records(tmp_path / "c")
     assert has_a_time(json.loads(measured.read_text())["trials"][-1])
     assert ampgate("reproduce", path, last["id"]).code == 0
@@ -313,7 +313,7 @@ def test_a_sweep_by_the_real_workers(tmp_path: Path) -> None:
         "run", "--device", "cpu", "--case", "exp", "--sweep", "all=256:4096:4", "--precision", "cast-bf16",
         "--rules", rules, "--archive", tmp_path / "a",
     )  # fmt: skip
-    assert result.code == 0, result.out + result.err
+    assert result.fine, result.out + result.err
     _, by_precision = sections(tmp_path / "a")
     assert by_precision["cast-bf16"]["sizes"] == [256, 1024, 4096]
     assert by_precision["cast-bf16"]["memory_exponent"] > 0.5

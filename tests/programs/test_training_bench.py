@@ -50,7 +50,7 @@ def run_training(
 def right(tmp_path_factory: pytest.TempPathFactory, rules: Path) -> tuple[Path, dict[str, Any]]:
     archive = tmp_path_factory.mktemp("right")
     result, trials = run_training(archive, rules, "--latency")
-    assert result.code == 0, result.err + result.out
+    assert result.fine, result.err + result.out
     (path,) = records(archive)
     return path, trials
 
@@ -121,7 +121,7 @@ def again(
     """Phase 2 alone, from the evidence of `right`."""
     archive = tmp_path_factory.mktemp("again")
     result, _ = run_training(archive, rules, "bench", "--evidence", right[0])
-    assert result.code == 0, result.err + result.out
+    assert result.fine, result.err + result.out
     (path,) = records(archive)
     return result, path
 
