@@ -12,6 +12,7 @@ results::ExitCode bench(const Options& options);
 results::ExitCode resume(const Options& options);  // run, validate or bench with --resume
 results::ExitCode list(const Options& options);
 results::ExitCode devices(const Options& options);
+results::ExitCode fingerprint(const Options& options);
 results::ExitCode reproduce(const Options& options);
 results::ExitCode selftest(const Options& options);
 results::ExitCode compare(const Options& options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "driver/device_worker.h"
 #include "driver/measuring.h"
 #include "driver/process.h"
 #include "driver/run_plan.h"
@@ -40,7 +41,7 @@ std::size_t steps(const Context& context, const std::string& phase) {
       count += mode == "sustained" ? 1 : static_cast<std::size_t>(schedule.processes);
     return count;
   }
-  if (phase == "inspect" || phase == "ceilings") return 1;
+  if (phase == "inspect" || phase == "ceilings" || phase == "fingerprint") return 1;
   return static_cast<std::size_t>(
       std::count_if(context.trials.begin(), context.trials.end(),
                     [&](const Trial& trial) { return context.data().trials.count(trial.id) == 0; }));
@@ -58,6 +59,8 @@ Json run_phase(Context& context, const std::string& name) {
     validate_trials(context);
   } else if (name == "repeat") {
     repeat_trials(context);
+  } else if (name == "fingerprint") {
+    note_about_device(context, "fingerprint", "the fingerprint of this device was not taken");
   } else if (name == "ceilings") {
     measure_ceilings(context);
   } else if (name == "bench") {
@@ -104,11 +107,9 @@ Context make_context(results::Journal& journal, Progress& progress, const Worker
 
 void execute(Context& context) {
   const Estimate& expected = context.estimate;
-  const Phase phases[] = {{"validate", expected.validate_s},
-                          {"repeat", expected.repeat_s},
-                          {"inspect", expected.inspect_s},
-                          {"ceilings", expected.ceilings_s},
-                          {"bench", expected.bench_s}};
+  const Phase phases[] = {{"fingerprint", expected.fingerprint_s}, {"validate", expected.validate_s},
+                          {"repeat", expected.repeat_s},           {"inspect", expected.inspect_s},
+                          {"ceilings", expected.ceilings_s},       {"bench", expected.bench_s}};
   double later_s = expected.total_s();
   const auto wanted = context.data().header.at("plan").at("phases").get<std::vector<std::string>>();
   for (const auto& phase : phases) {

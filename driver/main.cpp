@@ -26,6 +26,8 @@ ExitCode start(const driver::Options& options) {
       return driver::list(options);
     case driver::Command::kDevices:
       return driver::devices(options);
+    case driver::Command::kFingerprint:
+      return driver::fingerprint(options);
     case driver::Command::kReproduce:
       return driver::reproduce(options);
     case driver::Command::kSelfTest:

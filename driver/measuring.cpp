@@ -7,8 +7,8 @@
 
 #include "driver/bench_process.h"
 #include "driver/collect.h"
+#include "driver/device_worker.h"
 #include "driver/process.h"
-#include "results/error.h"
 #include "results/gate.h"
 #include "results/measurement.h"
 #include "results/samples.h"
@@ -181,26 +181,8 @@ void inspect_trials(Context& context) {
 }
 
 void measure_ceilings(Context& context) {
-  const Json plan = worker_plan(context, "ceilings", 0);
   context.progress.working_on("read, write, copy and matrix products");
-  std::string failure;
-  try {
-    Ending ending;
-    in_turn(context, [&](const Json&) {
-      ending = run_worker(context.workers, plan, [&](const auto& name, const Json& event) {
-        if (name == "environment") note_environment(context, event);
-      });
-    });
-    if (ending.answered) {
-      context.journal.append({{"ceilings", ending.done.at("ceilings")}});
-    } else {
-      failure = ending.timed_out ? "no answer in time" : ending.reason;
-    }
-  } catch (const results::Error& error) {
-    failure = error.what();
-  }
-  if (!failure.empty()) context.progress.warn("the ceilings of this device were not measured: " + failure);
-  context.progress.advance("done");
+  note_about_device(context, "ceilings", "the ceilings of this device were not measured");
 }
 
 }  // namespace ampgate::driver

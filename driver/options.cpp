@@ -16,11 +16,17 @@
 namespace ampgate::driver {
 namespace {
 
-const std::map<std::string, Command> kCommands{
-    {"run", Command::kRun},           {"validate", Command::kValidate}, {"bench", Command::kBench},
-    {"list", Command::kList},         {"devices", Command::kDevices},   {"reproduce", Command::kReproduce},
-    {"selftest", Command::kSelfTest}, {"compare", Command::kCompare},   {"export", Command::kExport},
-    {"decide", Command::kDecide}};
+const std::map<std::string, Command> kCommands{{"run", Command::kRun},
+                                               {"validate", Command::kValidate},
+                                               {"bench", Command::kBench},
+                                               {"list", Command::kList},
+                                               {"devices", Command::kDevices},
+                                               {"fingerprint", Command::kFingerprint},
+                                               {"reproduce", Command::kReproduce},
+                                               {"selftest", Command::kSelfTest},
+                                               {"compare", Command::kCompare},
+                                               {"export", Command::kExport},
+                                               {"decide", Command::kDecide}};
 
 const std::map<std::string, Command> kArchiveCommands{{"list", Command::kArchiveList},
                                                       {"show", Command::kArchiveShow},
@@ -164,19 +170,27 @@ void add_archive(CLI::App& command, Options& options) {
       ->capture_default_str();
 }
 
-void add_execution(CLI::App& command, Options& options) {
+void add_device(CLI::App& command, Options& options) {
   command.add_option("--device", options.device,
                      "cpu, cuda:N, rocm:N or all; default: first accelerator, else cpu");
-  command.add_option("--rules", options.rules_file, "What is accepted; default: the built-in rules")
-      ->type_name("FILE");
-  add_archive(command, options);
-  add_seed(command, options);
+}
+
+void add_processors(CLI::App& command, Options& options) {
   command.add_option("--threads", options.threads, "Threads of a worker; default: the CPUs it may use")
       ->check(CLI::Range(1, 4096));
   command
       .add_option("--cpus", options.cpus,
                   "Processors that a worker may use, as 0,2-5; default: one of each core")
       ->type_name("LIST");
+}
+
+void add_execution(CLI::App& command, Options& options) {
+  add_device(command, options);
+  command.add_option("--rules", options.rules_file, "What is accepted; default: the built-in rules")
+      ->type_name("FILE");
+  add_archive(command, options);
+  add_seed(command, options);
+  add_processors(command, options);
   command.add_flag("--dry-run", options.dry_run,
                    "Show the plan and an estimate of its time, and run nothing");
   command.add_flag("--quiet", options.quiet, "Print only the answer");
@@ -313,6 +327,11 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   auto& devices = *app.add_subcommand("devices", "What is here, what it supports, and why not");
   add_output(devices, options);
 
+  auto& fingerprint = *app.add_subcommand("fingerprint", "How a device does its arithmetic");
+  add_device(fingerprint, options);
+  add_processors(fingerprint, options);
+  add_output(fingerprint, options);
+
   auto& reproduce = *app.add_subcommand("reproduce", "One trial again, from its record");
   reproduce.add_option("record", options.record, "The record")->required();
   reproduce.add_option("trial", options.trial, "The trial's id: case/shape/precision")->required();
@@ -338,7 +357,8 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   add_output(reproduce, options);
 
   auto& compare = *app.add_subcommand("compare", "Is record B right where A was, and as fast?");
-  compare.add_option("A", options.record, "The record to compare with; with --against-archive: B")->required();
+  compare.add_option("A", options.record, "The record to compare with; with --against-archive: B")
+      ->required();
   compare.add_option("B", options.other, "The record that is judged");
   compare.add_flag("--against-archive", options.against_archive,
                    "Compare with the last good run of the same device and suite");
@@ -354,7 +374,8 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
       ->capture_default_str();
   exported.add_option("--out", options.out, "File to write; default: standard output")->type_name("FILE");
 
-  auto& decide = *app.add_subcommand("decide", "FP16, BF16 or FP32: a table with a recommendation for each case");
+  auto& decide =
+      *app.add_subcommand("decide", "FP16, BF16 or FP32: a table with a recommendation for each case");
   decide.add_option("records", options.records, "Records, of one or several devices")->required();
   decide.add_flag("--json", options.json, "JSON on standard output");
   decide.add_flag("--csv", options.csv, "CSV on standard output");

@@ -14,6 +14,7 @@ enum class Command {
   kBench,
   kList,
   kDevices,
+  kFingerprint,
   kReproduce,
   kSelfTest,
   kCompare,
@@ -61,13 +62,13 @@ struct Options {
   std::string from;    // reproduce: a checkpoint to go on from
   std::string keep;    // reproduce: where the checkpoint after the last step goes
   std::optional<int> steps;
-  std::optional<int> keep_records;  // archive prune: of each device and suite
-  bool against_archive = false;     // compare: A is the last good run of B's device
-  std::string junit;                // compare: a file to write it to as JUnit XML
-  std::string format = "csv";       // export
+  std::optional<int> keep_records;   // archive prune: of each device and suite
+  bool against_archive = false;      // compare: A is the last good run of B's device
+  std::string junit;                 // compare: a file to write it to as JUnit XML
+  std::string format = "csv";        // export
   std::vector<std::string> records;  // decide
   bool csv = false;                  // decide
-  std::string out;                  // export: a file; empty: standard output
+  std::string out;                   // export: a file; empty: standard output
   std::string command_line;
 };
 

@@ -50,6 +50,9 @@ RunPlan make_plan(const Options& options, const WorkerFolder& folder, const Devi
     check_shapes(shapes, folder, plan.device);
   }
   plan.phases = {"validate", "repeat"};
+  // Short runs, and those of a user's own sizes and cases, ask about those alone.
+  if (plan.suite == "standard" || plan.suite == "large")
+    plan.phases.insert(plan.phases.begin(), "fingerprint");
   if (measures) {
     const auto measuring = measuring_phases(plan.suite);
     plan.phases.insert(plan.phases.end(), measuring.begin(), measuring.end());

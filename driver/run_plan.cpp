@@ -112,7 +112,8 @@ void check_budget(const RunPlan& plan) {
 Estimate estimate(const std::vector<Trial>& trials, const std::vector<std::string>& phases,
                   const Schedule& schedule) {
   // Seconds a process or a trial.
-  constexpr double kStart = 0.2, kJudge = 0.02, kRepeat = 0.002, kInspect = 0.05, kCeilings = 1.0;
+  constexpr double kStart = 0.2, kJudge = 0.02, kRepeat = 0.002, kInspect = 0.05, kCeilings = 1.0,
+                   kFingerprint = 1.0;
   const auto count = static_cast<double>(trials.size());
   const double cells = schedule.blocks * schedule.cell_time_ms / 1e3;
   const auto has = [&](const char* phase) {
@@ -130,6 +131,7 @@ Estimate estimate(const std::vector<Trial>& trials, const std::vector<std::strin
     }
   }
   if (has("ceilings")) result.ceilings_s = kCeilings;
+  if (has("fingerprint")) result.fingerprint_s = kFingerprint;
   if (has("inspect")) result.inspect_s = kStart + count * kInspect;
   return result;
 }

@@ -9,8 +9,8 @@ namespace ampgate::driver {
 
 // Seconds that each phase takes at least, for the time left.
 struct Estimate {
-  double validate_s = 0, repeat_s = 0, bench_s = 0, inspect_s = 0, ceilings_s = 0;
-  double total_s() const { return validate_s + repeat_s + ceilings_s + bench_s + inspect_s; }
+  double validate_s = 0, repeat_s = 0, bench_s = 0, inspect_s = 0, ceilings_s = 0, fingerprint_s = 0;
+  double total_s() const { return fingerprint_s + validate_s + repeat_s + ceilings_s + bench_s + inspect_s; }
 };
 
 // "3 min 5 s", "12 s"

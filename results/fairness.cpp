@@ -98,6 +98,20 @@ std::optional<Difference> unfair_trial(const Json& trial_a, const Json& trial_b)
                    "/evidence/weights", "/evidence/settings"});
 }
 
+namespace {
+
+// Probe by probe, what it found in words.
+Json arithmetic_of(const Json& record) {
+  Json found = Json::object();
+  const Json fingerprint = record.value("fingerprint", Json::object());
+  const Json probes = fingerprint.value("probes", Json::array());
+  for (const auto& probe : probes)
+    found[probe.at("name").get<std::string>()] = probe.value("words", probe.value("raw", Json()).dump());
+  return found;
+}
+
+}  // namespace
+
 std::vector<Difference> different_makings(const Json& record_a, const Json& record_b) {
   std::vector<Difference> found;
   for (const std::string field :
@@ -107,6 +121,11 @@ std::vector<Difference> different_makings(const Json& record_a, const Json& reco
       found.push_back(std::move(difference));
     }
   }
+  // A record without one says nothing about the other's.
+  const Json arithmetic_a = arithmetic_of(record_a), arithmetic_b = arithmetic_of(record_b);
+  if (arithmetic_a.empty() || arithmetic_b.empty()) return found;
+  for (auto& difference : differences(arithmetic_a, arithmetic_b, "/fingerprint"))
+    found.push_back(std::move(difference));
   return found;
 }
 

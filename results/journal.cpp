@@ -95,6 +95,8 @@ void RunData::add(const Json& entry) {
     bench.push_back(body);
   } else if (kind == "ceilings") {
     ceilings = body;
+  } else if (kind == "fingerprint") {
+    fingerprint = body;
   } else if (kind == "inspect") {
     inspect = body;
   } else if (kind == "phase") {

@@ -23,6 +23,7 @@ inline constexpr int kJournalVersion = 2;
 //              "samples": {id: [[block, order, calls, time_ns, page_faults, {"disturbed": ...}], ...]},
 //              "trials": {id: {...}}, ...}}
 //   {"ceilings": {...}}                 what the worker of phase `ceilings` measured
+//   {"fingerprint": {...}}              what the worker of phase `fingerprint` found
 //   {"inspect": {id: {...}}}
 //   {"phase": {"name": "validate", "wall_time_ns": 1, ...}}   one for each phase that ended
 struct RunData {
@@ -32,6 +33,7 @@ struct RunData {
   std::vector<Json> repeats;
   std::vector<Json> bench;
   Json ceilings;
+  Json fingerprint;
   Json inspect;
   std::vector<Json> phases;
   int resumed = 0;

@@ -23,8 +23,8 @@
 namespace ampgate::results {
 namespace {
 
-constexpr std::array<std::string_view, 7> kPhases{"validate", "repeat",   "bench", "inspect",
-                                                  "selftest", "ceilings", "resume"};
+constexpr std::array<std::string_view, 8> kPhases{"validate", "repeat",   "bench",  "inspect",
+                                                  "selftest", "ceilings", "resume", "fingerprint"};
 
 int open_target(const std::string& target) {
   if (target == "-") return STDOUT_FILENO;
@@ -181,7 +181,8 @@ Json parse_plan(std::string_view text, const std::string& where) {
   const std::string phase = need_string(reader, "phase");
   if (std::find(kPhases.begin(), kPhases.end(), phase) == kPhases.end()) {
     reader.fail("phase",
-                "'" + phase + "' is none of validate, repeat, bench, inspect, selftest, ceilings, resume");
+                "'" + phase +
+                    "' is none of validate, repeat, bench, inspect, selftest, ceilings, resume, fingerprint");
   }
   for (const char* key : {"run_id", "build_id", "device", "rules_sha256"}) need_string(reader, key);
   need_integer(reader, "seed", 0);
@@ -193,9 +194,9 @@ Json parse_plan(std::string_view text, const std::string& where) {
   if (phase == "selftest") check_selftest(reader.object("selftest"));
 
   const Json& trials = reader.get("trials");
-  const bool without_trials = phase == "ceilings";
+  const bool without_trials = phase == "ceilings" || phase == "fingerprint";
   if (!trials.is_array() || trials.empty() != without_trials) {
-    reader.fail("trials", without_trials ? "must be an empty array: ceilings are the device's"
+    reader.fail("trials", without_trials ? "must be an empty array: this phase is about the device"
                                          : "must be an array of at least one trial");
   }
   for (std::size_t i = 0; i < trials.size(); ++i) {

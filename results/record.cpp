@@ -128,6 +128,7 @@ Json build_record(const RunData& run, const Rules& rules, const std::string& fin
   if (run.header.contains("rules_file")) record["rules_file"] = run.header.at("rules_file");
   if (run.header.contains("evidence_source")) record["evidence_source"] = run.header.at("evidence_source");
   if (run.ended("bench")) record["bench"] = bench_section(run);
+  if (run.fingerprint.is_object()) record["fingerprint"] = run.fingerprint;
   Json reached = ceilings(run.ceilings, rules.measurement.interval_level);
   record["trials"] = Json::array();
   for (const auto& planned : plan.at("trials"))

@@ -18,6 +18,7 @@
 #include "results/rules.h"
 #include "validate/case_run.h"
 #include "validate/failure.h"
+#include "validate/fingerprint/fingerprint.h"
 #include "validate/heartbeat.h"
 #include "validate/process_spread.h"
 #include "validate/selftest/selftest.h"
@@ -193,15 +194,24 @@ void run_plan(const Json& plan, EventWriter& events) {
                            "build again, so that driver and workers fit");
   }
   const auto phase = plan.at("phase").get<std::string>();
-  if (phase != "validate" && phase != "repeat" && phase != "selftest" && phase != "resume") {
+  if (phase != "validate" && phase != "repeat" && phase != "selftest" && phase != "resume" &&
+      phase != "fingerprint") {
     throw UsageError(
-        "plan: ampgate-validate knows the phases validate, repeat, resume and selftest, not '" + phase + "'",
+        "plan: ampgate-validate knows the phases validate, repeat, resume, selftest and "
+        "fingerprint, not '" +
+            phase + "'",
         "use ampgate-bench for the other phases");
   }
   cases::files::load(plan.value("files", Json::object()));
   std::vector<Trial> trials;
   for (const auto& entry : plan.at("trials")) trials.push_back(read_trial(entry));
   const auto backend = open_device(plan);
+  if (phase == "fingerprint") {
+    events.write("environment", backends::environment_json(*backend));
+    const Heartbeat heartbeat(events);
+    events.write("done", {{"fingerprint", fingerprint::take(*backend)}});
+    return;
+  }
   const Session session = make_session(plan, *backend);
   events.write("environment", backends::environment_json(*backend));
   {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Both workers without LibTorch: speaks docs/protocol.md and misbehaves on request.
 
-FAKE_BLOCK_S is how long a block takes, FAKE_DISTURBED why the ceilings say too little.
+FAKE_BLOCK_S is how long a block takes, FAKE_DISTURBED why the ceilings say too little, FAKE_ARITHMETIC what a probe finds.
 FAKE_GROWTH maps precisions to exponents: times grow with m (from 4) so, and a call's memory is its output.
 FAKE_WORKER is a JSON list of {"phase", "id", "do"}: when a trial of that id (fnmatch) starts in that phase, `do` one of
 segv, abort, exit0, exit1, hang, skip, give-up-N (say FAKE_ERROR and exit with N), or a verdict's word. "garbage",
@@ -178,6 +178,13 @@ def ceilings() -> dict:
         "matmul": {"fp32": products, "fp16": products, "bf16": products, "tf32": {"absent": "no such format"}},
         "peaks": {"flops_per_s": dict.fromkeys(("fp32", "fp16", "bf16"), 1e14), "source": "invented"},
     }
+
+
+def fingerprint() -> dict:
+    words = os.environ.get("FAKE_ARITHMETIC", "rounded to nearest")
+    probe = {"name": "accumulator-fp16", "asks": "2^20 + 3/32 - 2^20", "raw": {"values": [words]}, "words": words}
+    absent = {"name": "product-tf32", "asks": "TF32?", "absent": {"raw": "no such format"}}
+    return {"digest": hashlib.sha256(words.encode()).hexdigest(), "probes": [probe, absent]}
 
 
 def bench(plan: dict) -> None:
@@ -362,8 +369,9 @@ def main() -> None:
     if seen := os.environ.get("FAKE_ENVIRONMENT_TO"):
         Path(seen).write_text(json.dumps(dict(os.environ)))
     phases = {"validate": validate, "repeat": repeat, "bench": bench, "inspect": inspect, "selftest": selftest}
-    if plan["phase"] == "ceilings":
-        send("done", ceilings=ceilings())
+    about_device = {"ceilings": ceilings, "fingerprint": fingerprint}
+    if answer := about_device.get(plan["phase"]):
+        send("done", **{plan["phase"]: answer()})
         return
     phases[plan["phase"]](plan)
     moment = {"load": 0.5, "memory_available_bytes": 1, "steal_ns": 0, "preemptions": 0, "probe_ns": 10}
