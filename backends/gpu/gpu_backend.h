@@ -34,7 +34,10 @@ std::unique_ptr<MemoryPasses> gpu_memory_passes(c10::DeviceIndex index, std::int
 
 Peaks gpu_peaks(const kernels::DeviceInfo& info);
 
-// NVIDIA: NVML, which comes with the driver; AMD: the kernel driver's files. What neither tells is absent.
+// By the vendor's management library, where the driver brings one. What it does not tell is absent.
 Telemetry gpu_telemetry(const kernels::DeviceInfo& info);
+// Serial number, firmware, limits, error counters and so on; without the library the one field "management"
+// says why.
+Fields gpu_facts(const kernels::DeviceInfo& info);
 
 }  // namespace ampgate::backends::gpu

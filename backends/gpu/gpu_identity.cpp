@@ -51,6 +51,7 @@ Identity gpu_identity(c10::DeviceIndex index) {
                       : hooks.compiledWithMIOpen() ? "MIOpen " + std::to_string(hooks.versionMIOpen())
                                                    : "none"},
   };
+  for (auto& fact : gpu_facts(info)) identity.fields.push_back(std::move(fact));
   return identity;
 }
 
