@@ -41,7 +41,8 @@ class Body {
   // Of a cell, beside its lead-in.
   virtual std::int64_t most_calls() const { return kMaximumCalls; }
 
-  // Updates that every optimizer has made so far, as the host knows them; empty: nothing is trained.
+  // Steps so far in which every optimizer that was called made its update, as the host knows; empty: nothing
+  // is trained.
   virtual std::optional<std::int64_t> updates() const { return std::nullopt; }
 
   // The tensors that the last call, which gave `outputs`, made and left alive.

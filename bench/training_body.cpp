@@ -1,7 +1,6 @@
 #include "bench/training_body.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace ampgate::bench {
 
@@ -37,11 +36,7 @@ std::int64_t TrainingBody::most_calls() const {
   return calls;
 }
 
-std::optional<std::int64_t> TrainingBody::updates() const {
-  auto fewest = std::numeric_limits<std::int64_t>::max();
-  for (const auto& optimizer : trainer_->optimizers()) fewest = std::min(fewest, optimizer->updates());
-  return fewest;
-}
+std::optional<std::int64_t> TrainingBody::updates() const { return trainer_->applied_steps(); }
 
 cases::Outputs TrainingBody::left_by_call(const cases::Outputs&) const {
   cases::Outputs gradients;

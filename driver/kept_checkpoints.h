@@ -15,6 +15,8 @@ void move_checkpoints(results::Json& trial, const std::filesystem::path& from,
                       const std::filesystem::path& to);
 
 // For each training with a checkpoint before the batch that made it fail: how to replay it.
-std::vector<std::string> replay_lines(const results::Json& record, const std::string& path);
+// `worker`: the folder that was given with --worker, if one was.
+std::vector<std::string> replay_lines(const results::Json& record, const std::string& path,
+                                      const std::string& worker);
 
 }  // namespace ampgate::driver

@@ -75,6 +75,26 @@ bool named_in(const std::string& suite, const CaseInfo& info, const Manifest& ma
   });
 }
 
+// Where trainings were asked for in precisions that none of them has, says why; else nothing.
+void refuse_precisions_of_trainings(const Manifest& manifest, const Options& options) {
+  if (options.precisions.empty()) return;
+  for (const auto& info : manifest.cases) {
+    const auto shapes = info.suites.find(options.suite);
+    if (shapes == info.suites.end() && !has_own_shapes(options)) continue;
+    const bool meant = options.cases.empty() ||
+                       std::any_of(options.cases.begin(), options.cases.end(), [&](const auto& pattern) {
+                         return matches(pattern.substr(0, pattern.find('/')), info.name);
+                       });
+    if (meant && !info.training) return;
+  }
+  throw UsageError(
+      "training cases have no trial in " + join(options.precisions, ", "),
+      "weights in 16 bit lose their updates, and a gradient scaler refuses their gradients "
+      "(\"Attempting to unscale FP16 gradients.\"); ask for fp32, autocast-fp16 or autocast-bf16. "
+      "What becomes of a failing training with everything converted, its record says: "
+      "/training/isolation/ways/cast");
+}
+
 [[noreturn]] void refuse_pattern(const std::string& pattern, const Manifest& manifest,
                                  const Options& options) {
   std::vector<std::string> suites, names;
@@ -90,6 +110,7 @@ bool named_in(const std::string& suite, const CaseInfo& info, const Manifest& ma
       suites.push_back(suite);
   }
   if (std::find(suites.begin(), suites.end(), options.suite) != suites.end()) {
+    refuse_precisions_of_trainings(manifest, options);
     throw UsageError("'" + pattern + "' names no trial of the precisions that this run has",
                      "ask for its precision with --precision");
   }
@@ -143,6 +164,7 @@ std::vector<Trial> select_trials(const Manifest& manifest, const std::vector<Cas
     if (used.count(pattern) == 0) refuse_pattern(pattern, manifest, options);
   }
   if (trials.empty()) {
+    refuse_precisions_of_trainings(manifest, options);
     throw UsageError("no trial is selected", "see: ampgate list; islands-* are precisions of models alone");
   }
   return trials;

@@ -102,7 +102,7 @@ void print_record(const Options& options, const std::string& text, const std::st
   }
   print_lines(record.value("answer", std::vector<std::string>{}), "");
   if (options.quiet) return;
-  print_lines(replay_lines(record, path), "");
+  print_lines(replay_lines(record, path, options.worker), "");
   fmt::print("\nRecord: {}\n", path);
 }
 

@@ -32,7 +32,7 @@ std::string reproducer(const Trial& trial, const RunPlan& plan, const Options& o
       "ampgate validate --device {}{} --case {} --precision {} --seed {} --threads {}", plan.device, sizes,
       trial.id, trial.precision, plan.seed, plan.settings.at("threads").get<int>());
   if (!options.rules_file.empty()) line += " --rules " + quoted(absolute(options.rules_file));
-  if (!options.worker.empty()) line += " --worker '" + options.worker + "'";
+  if (!options.worker.empty()) line += " --worker " + quoted(absolute(options.worker));
   return line;
 }
 

@@ -14,7 +14,8 @@ namespace {
 using results::Json;
 
 std::string applied(const Json& training) {
-  return fmt::format("{} of {}", training.at("applied").get<int>(), training.at("updates").get<int>());
+  const int made = training.at("applied").get<int>();
+  return fmt::format("{} of {}", made, made + training.at("skipped").get<int>());
 }
 
 std::string scale(const Json& training) {

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -190,17 +191,21 @@ Json at_pointer(const Json& value, const std::string& pointer) {
 }
 
 Json read_json_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-  if (size < 0) throw FileError(path, std::strerror(errno), "Give a file that exists and can be read.");
-  if (static_cast<std::uintmax_t>(size) > kMaxFileBytes) {
-    throw FileError(path, "larger than 1 GiB", "Give a record, plan or rules file of this program.");
+  constexpr const char* kAction = "Give a file that exists and can be read.";
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) throw FileError(path, "is a folder, no file", kAction);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw FileError(path, std::strerror(errno), kAction);
+  // A pipe has no size: it is read piece by piece, as files are.
+  std::string text;
+  std::vector<char> piece(std::size_t{1} << 16);
+  while (file) {
+    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+    if (text.size() > kMaxFileBytes)
+      throw FileError(path, "larger than 1 GiB", "Give a record, plan or rules file of this program.");
   }
-  std::string text(static_cast<std::size_t>(size), '\0');
-  file.seekg(0);
-  if (!file.read(text.data(), size)) {
-    throw FileError(path, std::strerror(errno), "Give a file that exists and can be read.");
-  }
+  if (!file.eof()) throw FileError(path, std::strerror(errno), kAction);
   return parse_strict(text, path);
 }
 

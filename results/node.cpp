@@ -29,7 +29,16 @@ std::optional<double> number_in(const Json& value) {
   return value.is_string() ? parse(value.get<std::string>()) : std::nullopt;
 }
 
+// 2.0 is the integer 2, as schemas have it.
+std::optional<std::int64_t> whole_in(double value, std::int64_t low, std::int64_t high) {
+  constexpr double kExact = 9007199254740992;  // up to here every integer is a double of its own
+  if (std::abs(value) > kExact || std::trunc(value) != value) return std::nullopt;
+  const auto number = static_cast<std::int64_t>(value);
+  return number >= low && number <= high ? std::optional(number) : std::nullopt;
+}
+
 std::optional<std::int64_t> integer_in(const Json& value, std::int64_t low, std::int64_t high) {
+  if (value.is_number_float()) return whole_in(value.get<double>(), low, high);
   if (!value.is_number_integer() && !value.is_string()) return std::nullopt;
   const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
   std::int64_t number = 0;

@@ -11,7 +11,7 @@ namespace ampgate::results {
 
 struct StepCounts {
   std::int64_t iterations = 0;  // steps in the cells that the numbers rest on
-  std::int64_t applied = 0;     // those in which every optimizer updated its weights
+  std::int64_t applied = 0;     // those in which every optimizer that was called updated its weights
 };
 
 // Of a trial that trains; both are 0 for others.

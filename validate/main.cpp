@@ -30,6 +30,12 @@ constexpr std::string_view kUsage =
     "       ampgate-validate scaler-trace FILE|- ...\n"
     "       ampgate-validate --help\n";
 
+constexpr std::string_view kScalerTraceUsage =
+    "usage: ampgate-validate scaler-trace FILE|- ...\n"
+    "Replays the calls of a gradient scaler that each file (-: standard input) holds as JSON, and prints "
+    "what it\n"
+    "did, one line of JSON for each: docs/scaler-trace.md.\n";
+
 int fail(const std::string& what, const std::string& action, ExitCode code) {
   std::cerr << "ampgate-validate: " << what << (action.empty() ? "" : "\n  " + action) << '\n';
   return static_cast<int>(code);
@@ -103,6 +109,11 @@ int run(const std::vector<std::string>& arguments) {
   }
   if (arguments.size() == 1 && arguments[0] == "cases") {
     print_file_manifest();
+    return 0;
+  }
+  if (arguments.size() == 2 && arguments[0] == "scaler-trace" &&
+      (arguments[1] == "--help" || arguments[1] == "-h")) {
+    std::cout << kScalerTraceUsage;
     return 0;
   }
   if (arguments.size() >= 2 && arguments[0] == "scaler-trace") {

@@ -5,6 +5,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <cmath>
+#include <cstdio>
 #include <set>
 #include <stdexcept>
 
@@ -17,11 +18,38 @@ namespace {
 constexpr const char* kFirst = ".first";
 constexpr const char* kSecond = ".second";
 
+std::string number_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+// At least 0, and finite.
+bool usable(double value) { return value >= 0 && std::isfinite(value); }
+
 }  // namespace
+
+std::string fault_of(const OptimizerSpec& spec, std::size_t parameters) {
+  if (!usable(spec.learning_rate)) return "Invalid learning rate: " + number_text(spec.learning_rate);
+  if (!usable(spec.weight_decay)) return "Invalid weight_decay value: " + number_text(spec.weight_decay);
+  if (spec.kind == OptimizerKind::kSgd) {
+    if (!usable(spec.momentum)) return "Invalid momentum value: " + number_text(spec.momentum);
+  } else {
+    if (!usable(spec.eps)) return "Invalid epsilon value: " + number_text(spec.eps);
+    int index = 0;
+    for (const double beta : {spec.beta1, spec.beta2}) {
+      if (!usable(beta) || beta >= 1)
+        return "Invalid beta parameter at index " + std::to_string(index) + ": " + number_text(beta);
+      ++index;
+    }
+  }
+  return parameters == 0 ? "an optimizer without parameters: no weight's name begins as it asks for" : "";
+}
 
 Optimizer::Optimizer(const OptimizerSpec& spec, const std::vector<Parameter>& parameters)
     : spec_(spec), moments_(parameters.size()), learning_rate_(spec.learning_rate) {
-  if (parameters.empty()) throw std::invalid_argument("an optimizer without parameters");
+  if (const std::string fault = fault_of(spec, parameters.size()); !fault.empty())
+    throw std::invalid_argument(fault);
   for (const auto& parameter : parameters) {
     names_.push_back(parameter.name);
     parameters_.push_back(parameter.tensor);

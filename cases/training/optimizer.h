@@ -19,9 +19,13 @@ struct Parameter {
   at::Tensor tensor;  // requires grad
 };
 
+// What torch.optim refuses, in its words, and more: settings that are not finite, no parameter. Empty:
+// nothing.
+std::string fault_of(const OptimizerSpec& spec, std::size_t parameters);
+
 class Optimizer : public precision::Optimizer {
  public:
-  // Throws std::invalid_argument for no parameter.
+  // Throws std::invalid_argument for what fault_of() finds.
   Optimizer(const OptimizerSpec& spec, const std::vector<Parameter>& parameters);
 
   const std::vector<at::Tensor>& parameters() const override { return parameters_; }

@@ -1,6 +1,5 @@
 #include "cases/training/trainer.h"
 
-#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/stack.h>
@@ -39,8 +38,6 @@ std::vector<Parameter> parameters_of(const OptimizerSpec& spec, const State& sta
   return parameters;
 }
 
-std::string named(std::size_t optimizer) { return "optimizer " + std::to_string(optimizer); }
-
 // A weight in two optimizers is unscaled twice and updated twice, without a word from anyone.
 void refuse_shared_parameters(const std::vector<std::unique_ptr<Optimizer>>& optimizers) {
   std::set<std::string> seen;
@@ -76,7 +73,8 @@ Trainer::Trainer(const Case& definition, const Shape& shape, const Fill& fill, c
       whole_(prepare(original, setup.precision, setup.device)),
       state_(whole_),
       held_out_(whole_),
-      scaler_(setup.device.type(), setup.scaler_options) {
+      scaler_(setup.device.type(), setup.scaler_options),
+      order_(training_, setup.scaler) {
   for (std::size_t i = 0; i < state_.tensors.size(); ++i) {
     if (state_.tensors[i].role != Role::kWeight) continue;
     at::Tensor weight = state_.tensors[i].tensor.detach().clone();
@@ -94,8 +92,13 @@ Trainer::Trainer(const Case& definition, const Shape& shape, const Fill& fill, c
     row_tensors_.push_back(number);
     held_out_.tensors[number].tensor = whole_.tensors[number_of(whole_, held_out)].tensor;
   }
-  for (const auto& spec : training_.optimizers)
-    optimizers_.push_back(std::make_unique<Optimizer>(spec, parameters_of(spec, state_)));
+  refuse_large_batch();
+  for (const auto& spec : training_.optimizers) {
+    auto parameters = parameters_of(spec, state_);
+    if (const std::string fault = fault_of(spec, parameters.size()); !fault.empty())
+      throw Misuse(optimizer_words(optimizers_.size()) + ": " + fault);
+    optimizers_.push_back(std::make_unique<Optimizer>(spec, std::move(parameters)));
+  }
   refuse_shared_parameters(optimizers_);
   applied_.resize(training_.schedules.size());
   begin_step(nullptr);
@@ -127,13 +130,21 @@ void Trainer::load_batches(std::int64_t steps) {
   }
 }
 
+// Rows are drawn with repetition: no error would say that the batch is not what it is called.
+void Trainer::refuse_large_batch() const {
+  const std::int64_t wanted = shape_[training_.batch_dim] * training_.micro_batches;
+  for (const std::size_t number : row_tensors_) {
+    const std::int64_t rows = whole_[number].size(0);
+    if (wanted <= rows) continue;
+    throw Misuse("an effective batch has " + std::to_string(wanted) + " rows, and '" +
+                 whole_.tensors[number].name + "' only " + std::to_string(rows) + ": give a smaller " +
+                 training_.batch_dim);
+  }
+}
+
 void Trainer::begin_step(StepObserver* observer) {
   observer_ = observer;
-  stepped_.assign(optimizers_.size(), false);
-  step_called_.assign(optimizers_.size(), false);
-  unscaled_.assign(optimizers_.size(), false);
-  backwards_ = 0;
-  updated_ = false;
+  order_.begin(optimizers_);
   in_forward_ = false;
 }
 
@@ -141,39 +152,11 @@ void Trainer::run_step(StepObserver* observer) {
   load_batches(1);
   const at::AutoGradMode grad(true);
   begin_step(observer);
-  std::vector<std::int64_t> updates;
-  std::vector<double> rates;
-  for (const auto& optimizer : optimizers_) {
-    updates.push_back(optimizer->updates());
-    rates.push_back(optimizer->learning_rate());
-  }
   (training_.step == nullptr ? standard_step : training_.step)(*this);
-  check_step(updates, rates);
+  order_.check_end(optimizers_);
+  applied_steps_ += order_.applied() ? 1 : 0;
   ++iteration_;
   observer_ = nullptr;
-}
-
-// `updates` and `rates`: of the optimizers before the step.
-void Trainer::check_step(const std::vector<std::int64_t>& updates, const std::vector<double>& rates) const {
-  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
-    const Optimizer& optimizer = *optimizers_[i];
-    const std::int64_t made = optimizer.updates() - updates[i];
-    if (made != (stepped_[i] ? 1 : 0)) {
-      throw Misuse(named(i) + " was stepped beside the scaler's step: " + std::to_string(made) +
-                   " updates in one step of the training loop, " + (stepped_[i] ? "one" : "none") +
-                   " of them the trainer's");
-    }
-    if (!step_called_[i]) {
-      throw Misuse(named(i) + " was not stepped: its gradients were computed, and nothing was updated");
-    }
-    if (made == 0 && optimizer.learning_rate() != rates[i]) {
-      throw Misuse("the learning rate of " + named(i) +
-                   " was changed although its step was skipped: it runs ahead of the updates");
-    }
-  }
-  if (with_scaler_ && !updated_) {
-    throw Misuse("the scaler's update() was not called: its scale would never back off or grow");
-  }
 }
 
 void Trainer::compute_gradients() {
@@ -187,6 +170,7 @@ void Trainer::compute_gradients() {
 
 void Trainer::zero_grad() {
   for (const auto& optimizer : optimizers_) optimizer->zero_grad();
+  order_.note_zero_grad();
 }
 
 const State& Trainer::next_batch() {
@@ -211,6 +195,7 @@ void Trainer::place_rows(int micro_batch) {
 }
 
 at::Tensor Trainer::forward(int micro_batch) {
+  order_.check_forward(micro_batch);
   place_rows(micro_batch);
   at::Tensor loss;
   in_forward_ = true;
@@ -222,65 +207,36 @@ at::Tensor Trainer::forward(int micro_batch) {
   }
   in_forward_ = false;
   if (observer_ != nullptr) observer_->loss(loss);
-  return training_.micro_batches == 1 ? loss : loss / training_.micro_batches;
+  if (training_.micro_batches > 1) loss = loss / training_.micro_batches;
+  order_.note_forward(loss, micro_batch);
+  return loss;
 }
 
 void Trainer::backward(const at::Tensor& loss) {
-  if (at::autocast::is_autocast_enabled(loss.device().type())) {
-    throw Misuse(
-        "backward inside autocast: gradients are computed in the types of the forward pass, and "
-        "autocast on top changes them again; leave the scope before backward");
-  }
-  if (!loss.requires_grad()) {
-    throw Misuse("the loss has no gradient: a scaler, or backward, in inference");
-  }
-  if (backwards_ == training_.micro_batches) {
-    throw Misuse("backward is called more often than there are micro-batches (" +
-                 std::to_string(training_.micro_batches) + "): the gradients of one would count twice");
-  }
-  if (any_unscaled()) {
-    throw Misuse("backward after unscale: it adds scaled gradients to unscaled ones");
-  }
+  order_.check_backward(loss);
   if (with_scaler_) {
     scaler_.scale(loss).backward();
   } else {
     loss.backward();
   }
-  if (++backwards_ == training_.micro_batches && observer_ != nullptr) observer_->scaled_gradients();
-}
-
-bool Trainer::any_unscaled() const {
-  return std::find(unscaled_.begin(), unscaled_.end(), true) != unscaled_.end();
-}
-
-void Trainer::check_complete(const char* used) const {
-  if (backwards_ == training_.micro_batches) return;
-  throw Misuse("gradients are " + std::string(used) + " after backward of " + std::to_string(backwards_) +
-               " of " + std::to_string(training_.micro_batches) +
-               " micro-batches: they are not those of the effective batch");
+  order_.note_backward();
+  if (order_.complete() && observer_ != nullptr) observer_->scaled_gradients();
 }
 
 void Trainer::unscale(std::size_t optimizer) {
-  check_complete("unscaled");
-  if (updated_) {
-    throw Misuse("gradients of " + named(optimizer) +
-                 " are unscaled after update(): the scale is no longer the one that they were made with");
-  }
+  order_.check_unscale(optimizer);
   if (with_scaler_) scaler_.unscale_(*optimizers_[optimizer]);
-  unscaled_[optimizer] = true;
-  const bool all = std::all_of(unscaled_.begin(), unscaled_.end(), [](bool done) { return done; });
-  if (all && observer_ != nullptr) observer_->gradients();
+  order_.note_unscale(optimizer);
+  if (observer_ != nullptr) observer_->gradients(optimizer);
 }
 
 // torch.nn.utils.clip_grad_norm_ with error_if_nonfinite=False: the host reads nothing.
 void Trainer::clip() {
   const at::NoGradGuard no_grad;
+  order_.note_clip();
   std::vector<at::Tensor> gradients, norms;
   for (std::size_t i = 0; i < optimizers_.size(); ++i) {
-    if (with_scaler_ && !unscaled_[i]) {
-      throw Misuse("gradients of " + named(i) +
-                   " are clipped before they are unscaled: the limit would be compared with scaled ones");
-    }
+    order_.check_clip(i);
     for (const auto& parameter : optimizers_[i]->parameters()) {
       if (!parameter.grad().defined()) continue;
       gradients.push_back(parameter.grad());
@@ -294,45 +250,31 @@ void Trainer::clip() {
 }
 
 bool Trainer::step(std::size_t optimizer) {
-  check_complete("stepped with");
-  if (with_scaler_ && updated_) {
-    throw Misuse(
-        named(optimizer) +
-        " is stepped after update(): the scale is no longer the one that its gradients were made with");
-  }
-  if (!with_scaler_ && step_called_[optimizer]) {
-    throw Misuse(named(optimizer) + " is stepped twice with the same gradients");
-  }
-  if (!unscaled_[optimizer]) unscale(optimizer);
-  step_called_[optimizer] = true;
+  order_.check_step(optimizer);
+  if (!order_.unscaled(optimizer)) unscale(optimizer);
+  if (observer_ != nullptr) observer_->stepping(optimizer);
+  order_.note_step_called(optimizer);
+  bool stepped = true;
   if (with_scaler_) {
-    stepped_[optimizer] = scaler_.step(*optimizers_[optimizer]);
+    stepped = scaler_.step(*optimizers_[optimizer]);
   } else {
     optimizers_[optimizer]->step();
-    stepped_[optimizer] = true;
   }
-  return stepped_[optimizer];
+  order_.note_step(optimizer, stepped);
+  return stepped;
 }
 
 void Trainer::update() {
   if (!with_scaler_) return;
-  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
-    if (step_called_[i] || !any_unscaled()) continue;
-    throw Misuse(
-        "update without step: " + named(i) +
-        " has not been stepped, and a step after update() would not know the scale of its gradients");
-  }
+  order_.check_update();
   scaler_.update();
-  updated_ = true;
+  order_.note_update();
 }
 
 void Trainer::advance_schedule(std::size_t schedule) {
+  order_.check_schedule(schedule);
+  order_.note_schedule(schedule);
   const ScheduleSpec& spec = training_.schedules[schedule];
-  if (!stepped_[spec.optimizer]) {
-    throw Misuse("the schedule of " + named(spec.optimizer) + " advances " +
-                 (step_called_[spec.optimizer] ? "although its step was skipped" : "before its step") +
-                 ": the learning rate runs ahead of the updates");
-  }
   if (++applied_[schedule] % spec.period != 0) return;
   Optimizer& optimizer = *optimizers_[spec.optimizer];
   optimizer.set_learning_rate(optimizer.learning_rate() * spec.gamma);

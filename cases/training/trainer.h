@@ -17,16 +17,11 @@
 #include "cases/fills.h"
 #include "cases/training/checkpoint.h"
 #include "cases/training/optimizer.h"
+#include "cases/training/step_order.h"
 #include "precision/grad_scaler.h"
 #include "precision/precision.h"
 
 namespace ampgate::cases {
-
-// The training step is put together wrongly: what PyTorch raises no error for, found by its harness.
-class Misuse : public std::logic_error {
- public:
-  using std::logic_error::logic_error;
-};
 
 // Looks on between the parts of a step; phase 1 alone gives one.
 class StepObserver {
@@ -34,7 +29,8 @@ class StepObserver {
   virtual ~StepObserver() = default;
   virtual void loss(const at::Tensor& /*of a micro-batch, unscaled*/) {}
   virtual void scaled_gradients() {}  // of the whole effective batch, before the first unscale
-  virtual void gradients() {}         // unscaled, before they are clipped
+  virtual void gradients(std::size_t /*optimizer*/) {}  // unscaled, before they are clipped
+  virtual void stepping(std::size_t /*optimizer*/) {}   // with its gradients as they are now
 };
 
 struct TrainerSetup {
@@ -55,8 +51,9 @@ enum class OtherPrecision { kRefused, kAllowed };
 class Trainer {
  public:
   // `original`: FP32, as set up; copied. Batches are drawn by `fill`. Throws Misuse where the pieces do not
-  // fit: a parameter in two optimizers, weights that are set up in 16 bit.
-  // Seeds the default random generators, so that a training with dropout is the same one each time.
+  // fit: a parameter in two optimizers, weights that are set up in 16 bit, settings that an optimizer
+  // refuses, a batch of more rows than there are. Seeds the default random generators, so that a training
+  // with dropout is the same one each time.
   Trainer(const Case& definition, const Shape& shape, const Fill& fill, const State& original,
           TrainerSetup setup);
   Trainer(const Trainer&) = delete;
@@ -69,6 +66,7 @@ class Trainer {
   // The parts of a step, for those that put them together: one backward for each micro-batch, one step of
   // each optimizer, one update. Out of order each throws Misuse, or the scaler's own GradScalerError where
   // PyTorch has an error. Without a scaler `unscale` and `update` do nothing, as those of a disabled one.
+  // Optimizers may take turns: one whose step is not called stands still in this step.
   void zero_grad();
   at::Tensor forward(int micro_batch);  // the loss over `micro_batches`, under autocast where asked
   void backward(const at::Tensor& loss);
@@ -109,17 +107,22 @@ class Trainer {
   bool in_forward() const { return in_forward_; }
   double scale() const { return with_scaler_ ? scaler_.get_scale() : 1.0; }
   std::int64_t growth_tracker() const { return with_scaler_ ? scaler_.get_growth_tracker() : 0; }
-  const std::vector<bool>& stepped() const { return stepped_; }  // of the last step, by optimizer
+  // Of the last step, by optimizer: whether its step was called, and whether it updated its weights.
+  const std::vector<bool>& step_called() const { return order_.step_called(); }
+  const std::vector<bool>& stepped() const { return order_.stepped(); }
+  // Steps since this object was made in which every optimizer that was called updated its weights.
+  std::int64_t applied_steps() const { return applied_steps_; }
+  // Throws Misuse for an optimizer or a schedule that no step has used so far.
+  void check_all_used() const { order_.check_all_used(); }
+  bool ever_clipped() const { return order_.ever_clipped(); }
   const State& state() const { return state_; }
   std::vector<at::Tensor> weights() const;  // in the order of the state
   // What the next step begins with: its first micro-batch, and the weights.
   const State& next_batch();
 
  private:
+  void refuse_large_batch() const;
   void begin_step(StepObserver* observer);
-  void check_step(const std::vector<std::int64_t>& updates, const std::vector<double>& rates) const;
-  bool any_unscaled() const;
-  void check_complete(const char* used) const;  // throws unless all micro-batches have had their backward
   struct Restored;
   class StateReader;
   // Which training it is: what a checkpoint must agree with.
@@ -144,12 +147,8 @@ class Trainer {
   std::vector<std::unique_ptr<Optimizer>> optimizers_;
   precision::GradScaler scaler_;
   std::vector<std::int64_t> applied_;  // updates made, by schedule
-  // In this step, by optimizer:
-  std::vector<bool> stepped_;
-  std::vector<bool> step_called_;
-  std::vector<bool> unscaled_;
-  int backwards_ = 0;
-  bool updated_ = false;
+  StepOrder order_;
+  std::int64_t applied_steps_ = 0;
   bool in_forward_ = false;
   std::int64_t iteration_ = 0;
   results::Json changes_ = results::Json::array();

@@ -33,6 +33,28 @@ precision::GradScalerState fresh_scaler(const precision::GradScalerOptions& opti
   return {options.init_scale, options.growth_factor, options.backoff_factor, options.growth_interval, 0};
 }
 
+// More than any training has, and few enough to count on from.
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 48;
+
+// One of `changes`, as a trainer writes it.
+void check_change(ObjectReader& change) {
+  read_count(change, "iteration", kMostSteps);
+  for (const char* key : {"from", "to"}) {
+    change.get(key);
+    ObjectReader identity = change.object(key);
+    std::string text;
+    std::vector<std::string> regions;
+    for (const char* word : {"precision", "device"}) {
+      identity.get(word);
+      identity.read(word, text);
+    }
+    identity.get("fp32_regions");
+    identity.read("fp32_regions", regions);
+    identity.refuse_unknown();
+  }
+  change.refuse_unknown();
+}
+
 // Says of what `check` complains.
 template <typename Check>
 void within(const std::string& part, Check check) {
@@ -70,7 +92,7 @@ class Trainer::StateReader {
 
   Restored read() {
     read_identity();
-    found_.iteration = read_count(reader_, "iteration");
+    found_.iteration = read_count(reader_, "iteration", kMostSteps);
     read_weights();
     read_optimizers();
     read_generators();
@@ -153,6 +175,9 @@ class Trainer::StateReader {
     if (reader_.has("changes")) found_.changes = reader_.get("changes");
     if (!found_.changes.is_array())
       reader_.fail("changes", "must be an array, is " + results::described(found_.changes));
+    if (reader_.has("changes")) {
+      for (auto& change : read_objects(reader_, "changes", found_.changes.size())) check_change(change);
+    }
     if (!changed_) return;
     found_.changes.push_back(
         {{"iteration", found_.iteration}, {"from", same_precision(state_)}, {"to", same_precision(own_)}});

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <functional>
+#include <limits>
 
 #include "cases/case.h"
 #include "cases/training/trainer.h"
@@ -321,6 +322,11 @@ INSTANTIATE_TEST_SUITE_P(
         state("UnknownMember", "/temperature", 1, {"temperature", "unknown"}),
         state("UnknownMemberOfAnOptimizer", "/optimizers/0/beta", 1, {"optimizers/0/beta", "unknown"}),
         state("ChangesThatAreNone", "/changes", 1, {"changes", "array"}),
+        state("AChangeOfNothing", "/changes", {{{"x", 1}}}, {"/changes/0", "iteration"}),
+        state("AChangeFromWords", "/changes", {{{"iteration", 1}, {"from", "fp32"}, {"to", "fp32"}}},
+              {"/changes/0", "from"}),
+        state("AnIterationThatNothingCanFollow", "/iteration", std::numeric_limits<std::int64_t>::max(),
+              {"iteration", "9223372036854775807"}),
         tensor("NoWeight", "weights.second", {}, {"weights.second"}),
         tensor("NoBuffer", "buffers.means", {}, {"buffers.means"}),
         tensor("NoMomentum", "optimizers.0.first.first", {}, {"optimizer 0", "first.first", "missing"}),

@@ -35,7 +35,7 @@ Tensor linear_loss(State& state) {
 // Gradients of 4 for the first weight and 1 for the second.
 State constant_setup(const Shape&, const Fill&) {
   return {
-      {{"x", at::ones({4, 1})}, {"w", at::zeros({1}), Role::kWeight}, {"b", at::zeros({1}), Role::kWeight}}};
+      {{"x", at::ones({8, 1})}, {"w", at::zeros({1}), Role::kWeight}, {"b", at::zeros({1}), Role::kWeight}}};
 }
 
 Tensor constant_loss(State& state) { return (state[kX][0] * (4 * state[kW] + state[kB])).sum(); }
@@ -179,7 +179,8 @@ class Events : public StepObserver {
   explicit Events(const Trainer& trainer) : trainer_(trainer) {}
   void loss(const Tensor&) override { list.emplace_back("loss"); }
   void scaled_gradients() override { note("scaled"); }
-  void gradients() override { note("unscaled"); }
+  void gradients(std::size_t) override { note("unscaled"); }
+  void stepping(std::size_t) override { note("stepping"); }
   std::vector<std::string> list;
 
  private:
@@ -195,7 +196,7 @@ TEST(Trainer, IsLookedAtBetweenTheParts) {
       true, 8);
   Events events(*trained.trainer);
   trained.trainer->run_step(&events);
-  EXPECT_EQ(events.list, (std::vector<std::string>{"loss", "loss", "scaled 32", "unscaled 4"}));
+  EXPECT_EQ(events.list, (std::vector<std::string>{"loss", "loss", "scaled 32", "unscaled 4", "stepping 0"}));
   EXPECT_LT(trained.trainer->state()[kW].grad().item<float>(), 1) << "clipped afterwards";
 }
 
@@ -210,7 +211,7 @@ TEST(Trainer, LooksAtTheGradientsOfALoopThatLeavesUnscalingToStep) {
   Trained trained(std::move(definition), true, 8);
   Events events(*trained.trainer);
   trained.trainer->run_step(&events);
-  EXPECT_EQ(events.list, (std::vector<std::string>{"loss", "scaled 32", "unscaled 4"}));
+  EXPECT_EQ(events.list, (std::vector<std::string>{"loss", "scaled 32", "unscaled 4", "stepping 4"}));
 }
 
 // A power of two changes no bit of a gradient that stays in range.
@@ -256,6 +257,126 @@ TEST(Trainer, UnscalingAnIncompleteBatchIsMisuse) {
   };
   EXPECT_NE(misuse({.optimizers = {kSgd}, .micro_batches = 2}, early).find("1 of 2 micro-batches"),
             std::string::npos);
+}
+
+TEST(Trainer, AMicroBatchInThePlaceOfAnotherIsMisuse) {
+  const auto same = [](Trainer& trainer) {
+    trainer.zero_grad();
+    trainer.backward(trainer.forward(0));
+    trainer.backward(trainer.forward(0));
+    trainer.step(0);
+    trainer.update();
+  };
+  EXPECT_NE(
+      misuse({.optimizers = {kSgd}, .micro_batches = 2}, same).find("micro-batch 0 has a second backward"),
+      std::string::npos);
+  const auto forward_first = [](Trainer& trainer) {
+    trainer.zero_grad();
+    const Tensor first = trainer.forward(0), second = trainer.forward(1);
+    trainer.backward(second);
+    trainer.backward(first);
+    trainer.step(0);
+    trainer.update();
+  };
+  EXPECT_EQ(misuse({.optimizers = {kSgd}, .micro_batches = 2}, forward_first), "");
+}
+
+// A first backward that only looks, as sharpness-aware minimization has.
+TEST(Trainer, ZeroGradBeginsAnew) {
+  const auto twice = [](Trainer& trainer) {
+    for (int pass = 0; pass < 2; ++pass) {
+      trainer.zero_grad();
+      trainer.backward(trainer.forward(0));
+    }
+    trainer.step(0);
+    trainer.update();
+  };
+  EXPECT_EQ(misuse({.optimizers = {kSgd}}, twice, true), "");
+  const auto forgotten = [](Trainer& trainer) {
+    trainer.zero_grad();
+    trainer.backward(trainer.forward(0));
+    trainer.zero_grad();
+    trainer.step(0);
+  };
+  EXPECT_NE(misuse({.optimizers = {kSgd}}, forgotten).find("after backward of 0 of 1 micro-batches"),
+            std::string::npos);
+}
+
+TEST(Trainer, ClippingAfterTheStepIsMisuse) {
+  const auto late = [](Trainer& trainer) {
+    trainer.zero_grad();
+    trainer.backward(trainer.forward(0));
+    trainer.step(0);
+    trainer.clip();
+    trainer.update();
+  };
+  for (const bool scaler : {false, true}) {
+    EXPECT_NE(misuse({.optimizers = {kSgd}, .clip_norm = 1}, late, scaler).find("are clipped after its step"),
+              std::string::npos);
+  }
+}
+
+TEST(Trainer, NumbersOfWhatIsNotThereAreMisuse) {
+  const auto says = [](void (*step)(Trainer&)) { return misuse({.optimizers = {kSgd}}, step); };
+  EXPECT_EQ(says([](Trainer& trainer) { trainer.forward(1); }),
+            "there is no micro-batch 1: an effective batch has 1");
+  EXPECT_EQ(says([](Trainer& trainer) {
+              trainer.backward(trainer.forward(0));
+              trainer.step(1);
+            }),
+            "there is no optimizer 1: the training has 1");
+  EXPECT_EQ(says([](Trainer& trainer) { trainer.advance_schedule(0); }),
+            "there is no schedule 0: the training has 0");
+}
+
+TEST(Trainer, AScheduleThatAdvancesTwiceIsMisuse) {
+  const auto twice = [](Trainer& trainer) {
+    standard_step(trainer);
+    trainer.advance_schedule(0);
+  };
+  EXPECT_NE(misuse({.optimizers = {kSgd}, .schedules = {{.optimizer = 0, .gamma = 0.5}}}, twice)
+                .find("advances twice in one step"),
+            std::string::npos);
+}
+
+// As the two halves of an adversarial training do.
+TEST(Trainer, OptimizersMayTakeTurns) {
+  OptimizerSpec first = kSgd, second = kSgd;
+  first.parameters = {"w"};
+  second.parameters = {"b"};
+  Case definition = test_case(constant_setup, constant_loss, {.optimizers = {first, second}});
+  definition.training->step = [](Trainer& trainer) {
+    trainer.zero_grad();
+    trainer.backward(trainer.forward(0));
+    trainer.step(static_cast<std::size_t>(trainer.iteration() % 2));
+    trainer.update();
+  };
+  Trained trained(std::move(definition), true, 8);
+  trained.trainer->run_step();
+  EXPECT_EQ(trained.trainer->step_called(), (std::vector<bool>{true, false}));
+  EXPECT_THROW(trained.trainer->check_all_used(), Misuse) << "the second one has not had its turn";
+  trained.trainer->run_step();
+  EXPECT_EQ(trained.trainer->stepped(), (std::vector<bool>{false, true}));
+  EXPECT_NO_THROW(trained.trainer->check_all_used());
+  EXPECT_EQ(trained.trainer->applied_steps(), 2);
+}
+
+TEST(Trainer, WhatPyTorchsOptimizersRefuseIsMisuse) {
+  const auto fault = [](OptimizerSpec spec) { return misuse({.optimizers = {std::move(spec)}}, nullptr); };
+  EXPECT_EQ(fault({.learning_rate = -0.1}), "optimizer 0: Invalid learning rate: -0.1");
+  EXPECT_EQ(fault({.learning_rate = std::nan("")}), "optimizer 0: Invalid learning rate: nan");
+  EXPECT_EQ(fault({.learning_rate = 1, .momentum = -1}), "optimizer 0: Invalid momentum value: -1");
+  EXPECT_EQ(fault({.kind = OptimizerKind::kAdamW, .learning_rate = 1, .beta2 = 1}),
+            "optimizer 0: Invalid beta parameter at index 1: 1");
+  EXPECT_EQ(fault({.kind = OptimizerKind::kAdamW, .learning_rate = 1, .eps = -1}),
+            "optimizer 0: Invalid epsilon value: -1");
+  EXPECT_EQ(fault({.learning_rate = 1, .weight_decay = -1}), "optimizer 0: Invalid weight_decay value: -1");
+  EXPECT_NE(fault({.learning_rate = 1, .parameters = {"q"}}).find("without parameters"), std::string::npos);
+}
+
+TEST(Trainer, ABatchOfMoreRowsThanThereAreIsMisuse) {
+  EXPECT_EQ(misuse({.optimizers = {kSgd}, .micro_batches = 3}, nullptr),
+            "an effective batch has 12 rows, and 'x' only 8: give a smaller batch");
 }
 
 TEST(Trainer, AParameterInTwoOptimizersIsMisuse) {

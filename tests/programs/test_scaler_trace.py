@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
+import random
 import re
 import subprocess
 from collections import Counter
@@ -10,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import torch_scaler
 from conftest import BUILD, ROOT
 from jsonschema import Draft202012Validator
@@ -187,6 +191,76 @@ def test_bad_text(text: str, words: str) -> None:
     assert done.returncode == 2
     assert words in done.stderr
     assert done.stdout == ""
+
+
+def documented_recorder() -> type[torch.amp.GradScaler]:
+    """The class of docs/scaler-trace.md, as it stands there."""
+    text = (ROOT / "docs" / "scaler-trace.md").read_text()
+    source = re.search(r"```python\n(import json, torch\n.*?)\nmodel = ", text, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(source[1], names)
+    return names["Recorder"]
+
+
+def drive(
+    scaler: torch.amp.GradScaler, optimizers: list[torch.optim.Optimizer], draw: random.Random, seen: list[Any]
+) -> None:
+    """Random calls of everything that a scaler offers, wrong ones among them; what the scaler was after each step."""
+    saved = scaler.state_dict()
+    for _ in range(60):
+        for optimizer in optimizers:
+            for parameter in optimizer.param_groups[0]["params"]:
+                parameter.grad = torch.full_like(parameter, draw.choice([1.0, 3.0, math.inf, math.nan]))
+        calls = [
+            lambda: scaler.scale(torch.ones(())),
+            lambda: scaler.unscale_(draw.choice(optimizers)),
+            lambda: scaler.step(draw.choice(optimizers)),
+            lambda: scaler.step(draw.choice(optimizers), closure=lambda: None),
+            lambda: scaler.update(draw.choice([None, None, 512.0, 3, torch.tensor(64.0), torch.tensor([8.0])])),
+            lambda: scaler.load_state_dict(saved | {"scale": draw.choice([4.0, 2.0**30])}),
+            lambda: scaler.set_growth_factor(draw.choice([2.0, 4.0])),
+            lambda: scaler.set_backoff_factor(draw.choice([0.5, 0.25])),
+            lambda: scaler.set_growth_interval(draw.choice([1, 2, 3])),
+        ]
+        before = len(scaler.ops)
+        with contextlib.suppress(RuntimeError, AssertionError, AttributeError, ValueError):
+            draw.choice(calls)()
+        seen += [None] * (len(scaler.ops) - before - 1) + [(scaler.get_scale(), scaler._get_growth_tracker())]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_documented_recorder_records_everything(seed: int, tmp_path: Path) -> None:
+    draw = random.Random(seed)
+    optimizers = [torch.optim.SGD([torch.nn.Parameter(torch.zeros(2))], lr=0.1, fused=False) for _ in range(2)]
+    scaler = documented_recorder()("cpu", optimizers, init_scale=2.0**20, growth_interval=2)
+    seen: list[Any] = []
+    drive(scaler, optimizers, draw, seen)
+    scaler.save(tmp_path / "run.json")
+    document = json.loads((tmp_path / "run.json").read_text())
+    assert schema_errors("scaler-sequence", [document]) == []
+    done = scaler_trace(tmp_path / "run.json")
+    assert done.returncode == 0, done.stderr
+    trace = json.loads(done.stdout)
+    assert len(trace["trace"]) == len(seen)
+    for number, (entry, expected) in enumerate(zip(trace["trace"], seen, strict=True)):
+        if expected is None or entry["scale"] is None:
+            continue
+        assert (float(entry["scale"]), int(entry["growth_tracker"])) == expected, f"/ops/{number}: {entry}"
+    assert float(trace["state"]["growth_factor"]) == scaler.get_growth_factor()
+    assert int(trace["state"]["growth_interval"]) == scaler.get_growth_interval()
+
+
+def test_pipes_are_read_and_folders_are_not(tmp_path: Path) -> None:
+    text = '{"parameters": [[]], "ops": [["scale"], ["set_growth_interval", 2.0]]}'
+    piped = scaler_trace("/dev/stdin", text=text)
+    assert piped.returncode == 0, piped.stderr
+    assert json.loads(piped.stdout)["state"]["growth_interval"] == "2", "as the schema has it: 2.0 is an integer"
+    folder = scaler_trace(tmp_path)
+    assert folder.returncode == 2
+    assert f"{tmp_path}: is a folder" in folder.stderr
+    told = scaler_trace("--help")
+    assert told.returncode == 0
+    assert "scaler-trace FILE" in told.stdout
 
 
 @pytest.mark.parametrize(("files", "words"), [(["/nonexistent.json"], "/nonexistent.json"), ([], "usage")])

@@ -104,7 +104,20 @@ TEST_F(TrainingTest, TheWatchedRunEndsWithTheWeightsOfThePlainOne) {
 
 TEST_F(TrainingTest, UpdatesThatChangeNothingAreFound) {
   EXPECT_TRUE(says(judge(small_training(loss, 0)), "quality-lost",
-                   "60 of 60 updates were applied and changed no weight"));
+                   "the learning rate of optimizer 0 is 0 in every step"));
+  EXPECT_TRUE(
+      says(judge(small_training(loss, 1e-47)), "quality-lost", "updates were applied and changed no weight"));
+}
+
+// As schedules do that begin with nothing.
+TEST_F(TrainingTest, AWarmUpMayBeginWithALearningRateOfZero) {
+  cases::Case definition = small_training();
+  definition.training->step = [](cases::Trainer& trainer) {
+    trainer.optimizers()[0]->set_learning_rate(0.05 *
+                                               std::min(1.0, static_cast<double>(trainer.iteration()) / 10));
+    cases::standard_step(trainer);
+  };
+  EXPECT_TRUE(says(judge(definition), "pass", ""));
 }
 
 TEST_F(TrainingTest, ALearningRateThatIsTooHighIsNamedFirst) {
@@ -222,19 +235,122 @@ TEST_F(TrainingTest, MisuseIsAVerdictAndNoCrash) {
 }
 
 TEST_F(TrainingTest, IsolationTellsUnderflowFromOverflow) {
-  const auto words = [&](const char* name) {
-    return isolate(setup_of(cases::registry().at(name)), at::kHalf, 4);
+  const auto isolated = [&](const char* name, const Trouble& trouble) {
+    return isolate(setup_of(cases::registry().at(name)), usual_way(precision::find("autocast-fp16")),
+                   trouble);
   };
-  const Isolation underflow = words("train_underflow");
+  const Isolation underflow = isolated("train_underflow", {.kind = Trouble::Kind::kGradient});
   EXPECT_NE(underflow.words.find("scaling heals it"), std::string::npos) << underflow.words;
+  EXPECT_NE(underflow.words.find("do not fail in this precision"), std::string::npos) << underflow.words;
   const Json& ways = underflow.json.at("ways");
   EXPECT_GT(ways.at("autocast").at("zeroed_share"), 0.5);
+  EXPECT_TRUE(ways.at("autocast").at("fails"));
   EXPECT_LT(ways.at("both").at("zeroed_share"), 0.1);
+  EXPECT_FALSE(ways.at("both").at("fails"));
   EXPECT_EQ(ways.at("fp32").at("zeroed_share"), 0);
-  const Isolation overflow = words("train_overflow");
+  const Isolation overflow = isolated("train_overflow", {.steps = 14});
   EXPECT_NE(overflow.words.find("autocast is to blame: the forward pass"), std::string::npos)
       << overflow.words;
   EXPECT_NE(overflow.words.find("aten::linear in region 'stem'"), std::string::npos) << overflow.words;
+}
+
+// Overflows in FP16 when the weights have grown, and has no gradient.
+Tensor loss_that_grows(State& state) {
+  const Tensor tall = state[kX].detach() * (state[kWeight].detach().abs().sum() * 150);
+  return loss(state) + at::matmul(tall, tall.t()).max().to(at::kFloat) * 1e-9;
+}
+
+TEST_F(TrainingTest, IsolationBeginsWhereTheTrainingFails) {
+  const Json body = judge(small_training(loss_that_grows), "autocast-fp16");
+  EXPECT_TRUE(says(body, "nonfinite", "autocast is to blame: the forward pass in float16 leaves the range"));
+  EXPECT_TRUE(says(body, "nonfinite", "aten::matmul"));
+  const Json& isolation = body.at("training").at("isolation");
+  EXPECT_GT(isolation.at("first_step"), 0);
+  EXPECT_EQ(isolation.at("first_step"), body.at("training").at("bad_step"));
+  EXPECT_TRUE(isolation.at("ways").at("both").at("fails"));
+  EXPECT_FALSE(isolation.at("ways").at("scaling").at("fails"));
+}
+
+// By the rules of the user: one skipped step is too many.
+TEST_F(TrainingTest, IsolationJudgesByTheRules) {
+  cpu_.session.rules.training.max_consecutive_skips = 0;
+  const auto large = [](State& state) -> Tensor { return loss(state) * 100; };
+  const Json body = judge(small_training(large, 0.05 / 100), "autocast-fp16");
+  EXPECT_TRUE(says(body, "nonfinite", "steps in a row were skipped, the rules allow 0"));
+  const Json& ways = body.at("training").at("isolation").at("ways");
+  EXPECT_TRUE(ways.at("both").at("fails"));
+  EXPECT_FALSE(ways.at("autocast").at("fails")) << ways;
+  EXPECT_TRUE(says(body, "nonfinite", "together they do not"));
+}
+
+TEST_F(TrainingTest, ATrainingThatLearnsNothingSaysNothing) {
+  const cases::Case definition = small_training(loss, 1e-7);
+  TrainingRun trials(cpu_.session, definition, definition.shape({16}), {});
+  const Json baseline = trials.judge("trial", precision::find("fp32"));
+  EXPECT_TRUE(says(baseline, "pass", "")) << "its gradients are right";
+  bool told = false;
+  for (const auto& finding : baseline.at("findings"))
+    told = told || finding.at("verdict") == "learns-nothing";
+  EXPECT_TRUE(told);
+  for (const auto* name : {"autocast-fp16", "autocast-bf16"}) {
+    EXPECT_TRUE(says(trials.judge("trial", precision::find(name)), "ambiguous",
+                     "that 16 bit is no worse says nothing"));
+  }
+}
+
+enum : std::size_t { kDead = kWeight + 1 };
+
+// Beside the model a parameter whose gradient is far below FP16's range: with eps that small AdamW trains it.
+cases::Case with_a_dead_parameter() {
+  cases::Case definition = small_training([](State& state) -> Tensor {
+    const Tensor y = at::linear(at::full_like(state[kDead], 1e-3), state[kDead]);
+    return loss(state) + (y.to(state[kDead].scalar_type()) * 1e-12).sum();
+  });
+  definition.setup = [](const Shape& shape, const Fill& fill) {
+    State state = setup(shape, fill);
+    state.tensors.push_back({"dead", at::zeros({1, 1}), cases::Role::kWeight});
+    return state;
+  };
+  definition.training->optimizers[0] = {
+      .kind = cases::OptimizerKind::kAdamW, .learning_rate = 0.05, .eps = 1e-20};
+  return definition;
+}
+
+TEST_F(TrainingTest, OneParameterWithoutGradientsIsFound) {
+  cpu_.session.rules.training.max_zeroed_share = 0.5;  // it has one of nine elements
+  const cases::Case definition = with_a_dead_parameter();
+  TrainingRun trials(cpu_.session, definition, definition.shape({16}), {});
+  const Json scaled = trials.judge("trial", precision::find("autocast-fp16"));
+  EXPECT_TRUE(says(scaled, "inaccurate", "parameter 'dead' gets no gradient"));
+  EXPECT_TRUE(says(scaled, "inaccurate", "underflow")) << "what is to blame";
+  EXPECT_TRUE(says(trials.judge("trial", precision::find("autocast-bf16")), "pass", ""));
+}
+
+// Targets that BF16 holds: late in the training the outputs are these, to the last bit, and the gradients
+// zero.
+TEST_F(TrainingTest, ZerosByCancellationAreNoUnderflow) {
+  cases::Case definition = small_training(
+      [](State& state) -> Tensor {
+        const Tensor out =
+            at::linear(at::embedding(state[kWeight], state[kX]), at::ones({1, 1}, state[kWeight].options()));
+        return at::mse_loss(out.to(state[kTarget].scalar_type()), state[kTarget]);
+      },
+      1.0);
+  definition.setup = [](const Shape&, const Fill&) -> State {
+    const Tensor rows = at::arange(64, at::kLong).remainder(16);
+    return {{{"x", rows},
+             {"target", (rows.to(at::kFloat) / 8 - 1).unsqueeze(1)},
+             {"weight", at::ones({16, 1}), cases::Role::kWeight}}};
+  };
+  definition.run = [](State& state) -> Outputs { return {at::embedding(state[kWeight], state[kX])}; };
+  const Json body = judge(definition, "autocast-bf16");
+  EXPECT_EQ(body.at("reason").get<std::string>().find("underflow"), std::string::npos) << body.at("reason");
+  double cancelled = 0;
+  for (const auto& shadow : body.at("training").at("shadow")) {
+    EXPECT_EQ(shadow.at("zeroed_share"), 0);
+    cancelled = std::max(cancelled, shadow.at("cancelled_share").get<double>());
+  }
+  EXPECT_GT(cancelled, 0.05) << "else this test shows nothing";
 }
 
 TEST_F(TrainingTest, LabelsMustBeClasses) {

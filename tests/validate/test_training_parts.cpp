@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "validate/training/scaling.h"
 #include "validate/training/shadow.h"
+#include "validate/training/underflow.h"
 
 namespace ampgate::validate {
 namespace {
@@ -24,14 +26,12 @@ TEST(Shadow, ErrorsAreNormAgainstNorm) {
   EXPECT_DOUBLE_EQ(step.error, std::sqrt(5.0) / 5);  // (2, 1) against (1, 2, 2, 4)
   EXPECT_DOUBLE_EQ(step.errors.at(0), 2.0 / 3);
   EXPECT_DOUBLE_EQ(step.errors.at(1), 1.0 / 4);
-  EXPECT_DOUBLE_EQ(step.zeroed, 1.0 / 4);
 }
 
 TEST(Shadow, AMissingGradientIsZero) {
   const ShadowStep step =
       compare_gradients({at::Tensor(), vector_of({4})}, {vector_of({3, 0}), vector_of({4})}, 0);
   EXPECT_DOUBLE_EQ(step.error, 3.0 / 5);
-  EXPECT_DOUBLE_EQ(step.zeroed, 1.0 / 2) << "of two that are not zero in FP64";
 }
 
 TEST(Shadow, WhatFp64HasNotIsNotCompared) {
@@ -50,11 +50,61 @@ TEST(Shadow, GradientsThatAreNotFinite) {
   }
 }
 
+using Gradients = std::vector<at::Tensor>;
+
+// What a larger scale gives, and how often it was asked for.
+struct Larger {
+  std::function<Gradients(double)> gradients;
+  int calls = 0;
+  ZeroShares of(const Gradients& trial, const Gradients& fp64, double smallest_normal = 0) {
+    const auto counted = [&](double scale) {
+      ++calls;
+      return gradients(scale / kScale);
+    };
+    return zero_shares(trial, fp64, kScale, counted, smallest_normal);
+  }
+  static constexpr double kScale = 65536;
+};
+
+TEST(Underflow, WhatALargerScaleRevivesUnderflowed) {
+  Larger larger{[](double factor) { return Gradients{vector_of({1, factor >= 256 ? 1e-9 : 0, 0, 0})}; }};
+  const ZeroShares shares = larger.of({vector_of({1, 0, 0, 0})}, {vector_of({1, 1e-9, 1e-9, 0})});
+  EXPECT_DOUBLE_EQ(shares.underflow, 1.0 / 3) << "of three that are not zero in FP64";
+  EXPECT_DOUBLE_EQ(shares.cancelled, 1.0 / 3) << "zero with 65536 times the scale as well";
+  EXPECT_EQ(shares.lost, (std::vector<bool>{false}));
+  EXPECT_EQ(larger.calls, 3) << "16, 256, 65536";
+}
+
+TEST(Underflow, NothingZeroAsksForNoOtherScale) {
+  Larger larger{[](double) { return Gradients{vector_of({1, 2})}; }};
+  EXPECT_EQ(larger.of({vector_of({1, 2})}, {vector_of({1, 2})}).underflow, 0);
+  EXPECT_EQ(larger.calls, 0);
+}
+
+// Then the size of the scaled gradient itself decides.
+TEST(Underflow, WhereLargerScalesOverflow) {
+  const double inf = std::numeric_limits<double>::infinity();
+  Larger larger{[=](double) { return Gradients{vector_of({inf, inf, inf})}; }};
+  const ZeroShares shares = larger.of({vector_of({1, 0, 0})}, {vector_of({1, 1e-12, 1e-3})}, 1e-6);
+  EXPECT_DOUBLE_EQ(shares.underflow, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(shares.cancelled, 1.0 / 3);
+  EXPECT_EQ(larger.calls, 1);
+}
+
+TEST(Underflow, AParameterIsLostWithAllOfItsElements) {
+  Larger larger{[](double) { return Gradients{vector_of({5, 0}), vector_of({1e-9, 0}), at::Tensor()}; }};
+  const ZeroShares shares = larger.of({vector_of({5, 0}), vector_of({0, 0}), at::Tensor()},
+                                      {vector_of({5, 0}), vector_of({1e-9, 0}), at::Tensor()});
+  EXPECT_EQ(shares.lost, (std::vector<bool>{false, true, false}));
+  EXPECT_DOUBLE_EQ(shares.underflow, 1.0 / 2);
+}
+
 // One optimizer; 'x': applied, '.': skipped.
 WatchedRun run_of(const std::string& steps, double scale = 65536) {
   WatchedRun run;
   for (const char step : steps) {
     run.steps.emplace_back();
+    run.steps.back().called = {true};
     run.steps.back().stepped = {step == 'x'};
     run.steps.back().scale = scale;
   }
@@ -84,7 +134,10 @@ TEST(Scaling, CountsAppliedAndSkippedSteps) {
 
 TEST(Scaling, TheOptimizerThatSkipsMostDecides) {
   WatchedRun run = run_of("x.x.");
-  for (auto& step : run.steps) step.stepped.push_back(true);
+  for (auto& step : run.steps) {
+    step.called.push_back(true);
+    step.stepped.push_back(true);
+  }
   Judgement judgement;
   const auto json = judge_scaling({}, run, true, judgement);
   EXPECT_EQ(json.at("applied"), 2);
@@ -111,7 +164,10 @@ TEST(Scaling, ARunThatEndsInSkippedStepsIsNoPass) {
   EXPECT_EQ(falling.verdict, Verdict::kAmbiguous);
   EXPECT_NE(falling.reason.find("the last 3 steps were skipped"), std::string::npos) << falling.reason;
   WatchedRun two = run_of(repeated("x", 97) + "...");
-  for (std::size_t i = 0; i < two.steps.size(); ++i) two.steps[i].stepped.push_back(i > 10);
+  for (std::size_t i = 0; i < two.steps.size(); ++i) {
+    two.steps[i].called.push_back(true);
+    two.steps[i].stepped.push_back(i > 10);
+  }
   EXPECT_EQ(judged(two).verdict, Verdict::kAmbiguous) << "the other one skipped more, but not at the end";
 }
 

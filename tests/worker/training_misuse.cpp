@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -178,6 +179,122 @@ void clamp_before_unscale(Trainer& trainer) {
   trainer.update();
 }
 
+// Gradients changed between backward and unscale by `change`, which no operator's name gives away.
+template <void (*change)(Trainer&, at::Tensor weight)>
+void changed_before_unscale(Trainer& trainer) {
+  gradients(trainer);
+  {
+    const at::NoGradGuard no_grad;
+    change(trainer, trainer.state()[kIn]);
+  }
+  step_all(trainer);
+  trainer.update();
+  if (!trainer.training().schedules.empty() && trainer.stepped()[0]) trainer.advance_schedule(0);
+}
+
+at::Tensor limited(const at::Tensor& gradient) {
+  return gradient * (1.0 / (gradient.norm() + 1e-6)).clamp_max(1.0);
+}
+
+void in_its_memory(Trainer&, at::Tensor weight) {
+  auto* values = weight.grad().data_ptr<float>();
+  for (std::int64_t i = 0; i < weight.numel(); ++i) values[i] = std::clamp(values[i], -1.0F, 1.0F);
+}
+void by_item(Trainer&, at::Tensor weight) {
+  weight.mutable_grad().mul_(std::min(1.0, 1.0 / weight.grad().norm().item<double>()));
+}
+void by_largest(Trainer&, at::Tensor weight) {
+  weight.mutable_grad().mul_(at::reciprocal(weight.grad().abs().max().clamp_min(1.0)));
+}
+void by_another(Trainer&, at::Tensor weight) { weight.mutable_grad() = limited(weight.grad()); }
+void by_data(Trainer&, at::Tensor weight) { weight.mutable_grad().set_data(limited(weight.grad())); }
+void by_copy(Trainer&, at::Tensor weight) { weight.mutable_grad().copy_(weight.grad().clamp(-1, 1)); }
+void by_where(Trainer&, at::Tensor weight) {
+  const at::Tensor gradient = weight.grad();
+  gradient.copy_(at::where(gradient.abs() > 1, gradient.sign(), gradient));
+}
+void by_renorm(Trainer&, at::Tensor weight) { weight.mutable_grad().renorm_(2, 0, 1.0); }
+void by_noise(Trainer&, at::Tensor weight) { weight.mutable_grad().add_(at::randn_like(weight), 0.01); }
+void late(Trainer& trainer, at::Tensor weight) {
+  if (trainer.iteration() == 3) weight.mutable_grad().clamp_(-1, 1);
+}
+// Right: what is done to gradients grows with them, or is measured with the scale that they have.
+void centred(Trainer&, at::Tensor weight) {
+  static_cast<void>(weight.grad().norm());  // looked at
+  weight.mutable_grad().sub_(weight.grad().mean());
+}
+void by_scaled_limit(Trainer& trainer, at::Tensor weight) {
+  const double limit = 0.01 * trainer.scale();
+  weight.mutable_grad().mul_((limit / (weight.grad().norm() + 1e-6)).clamp_max(1.0));
+}
+
+void updated_by_a_copy(Trainer& trainer) {
+  gradients(trainer);
+  {
+    const at::NoGradGuard no_grad;
+    at::Tensor weight = trainer.state()[kIn];
+    const at::Tensor step = weight.grad() * 1e-7;
+    if (step.isfinite().all().item<bool>()) weight.copy_(weight - step);
+  }
+  step_all(trainer);
+  trainer.update();
+}
+
+void take_turns(Trainer& trainer) {
+  gradients(trainer);
+  trainer.step(static_cast<std::size_t>(trainer.iteration() % 2));
+  trainer.update();
+  if (trainer.stepped()[0]) trainer.advance_schedule(0);
+}
+
+// Each one's gradients wait for its turn.
+void take_turns_and_clear_one(Trainer& trainer) {
+  const auto turn = static_cast<std::size_t>(trainer.iteration() % 2);
+  trainer.optimizers()[turn]->zero_grad();
+  trainer.backward(trainer.forward(0));
+  trainer.step(turn);
+  trainer.update();
+  if (trainer.stepped()[0]) trainer.advance_schedule(0);
+}
+
+void second_never_stepped(Trainer& trainer) {
+  gradients(trainer);
+  trainer.step(0);
+  trainer.update();
+}
+
+void zeroed_every_other_time(Trainer& trainer) {
+  if (trainer.iteration() % 2 == 0) trainer.zero_grad();
+  trainer.backward(trainer.forward(0));
+  step_all(trainer);
+  trainer.update();
+}
+
+void clip_after_step(Trainer& trainer) {
+  gradients(trainer);
+  step_all(trainer);
+  trainer.clip();
+  trainer.update();
+}
+
+void schedule_twice(Trainer& trainer) {
+  standard_step(trainer);
+  if (trainer.stepped()[0]) trainer.advance_schedule(0);
+}
+
+// The limit is so low that every gradient is beyond it.
+void clip_never(Trainer& trainer) {
+  gradients(trainer);
+  step_all(trainer);
+  trainer.update();
+}
+
+void schedule_never(Trainer& trainer) {
+  gradients(trainer);
+  step_all(trainer);
+  trainer.update();
+}
+
 void schedule_when_skipped(Trainer& trainer) {
   gradients(trainer);
   step_all(trainer);
@@ -273,6 +390,16 @@ Case with_step(const std::string& name, void (*step)(Trainer&)) {
   return definition;
 }
 
+bool keeps_its_schedule(const std::string& name) {
+  return name.find("schedule") != std::string::npos || name.find("none") != std::string::npos;
+}
+
+// Of the norm of their gradients.
+bool keeps_its_limit(const std::string& name) {
+  return name.find("clip_before") != std::string::npos || name.find("clip_never") != std::string::npos ||
+         name.find("clip_after") != std::string::npos || name.find("none_by_hand") != std::string::npos;
+}
+
 std::vector<Case> all() {
   std::vector<Case> cases{
       sound("none"),
@@ -283,6 +410,27 @@ std::vector<Case> all() {
       with_step("update_alone", update_alone),
       with_step("update_between", update_between),
       with_step("update_forgotten", update_forgotten),
+      with_step("none_centred", changed_before_unscale<centred>),
+      with_step("none_by_scaled_limit", changed_before_unscale<by_scaled_limit>),
+      with_step("none_take_turns", take_turns),
+      with_step("none_take_turns_and_clear_one", take_turns_and_clear_one),
+      with_step("clip_in_its_memory", changed_before_unscale<in_its_memory>),
+      with_step("clip_by_item", changed_before_unscale<by_item>),
+      with_step("clip_by_largest", changed_before_unscale<by_largest>),
+      with_step("clip_by_another", changed_before_unscale<by_another>),
+      with_step("clip_by_data", changed_before_unscale<by_data>),
+      with_step("clip_by_copy", changed_before_unscale<by_copy>),
+      with_step("clip_by_where", changed_before_unscale<by_where>),
+      with_step("clip_by_renorm", changed_before_unscale<by_renorm>),
+      with_step("noise_before_unscale", changed_before_unscale<by_noise>),
+      with_step("clip_late", changed_before_unscale<late>),
+      with_step("updated_by_a_copy", updated_by_a_copy),
+      with_step("second_never_stepped", second_never_stepped),
+      with_step("zeroed_every_other_time", zeroed_every_other_time),
+      with_step("clip_after_step", clip_after_step),
+      with_step("clip_never", clip_never),
+      with_step("schedule_twice", schedule_twice),
+      with_step("schedule_never", schedule_never),
       with_step("never_stepped", never_stepped),
       with_step("step_beside", step_beside),
       with_step("updated_by_hand", updated_by_hand),
@@ -300,6 +448,20 @@ std::vector<Case> all() {
       with_step("step_before_backward", step_before_backward),
       with_step("backward_after_unscale", backward_after_unscale),
   };
+  // These are about other things than their schedule or their limit.
+  for (auto& definition : cases) {
+    if (definition.training->step != nullptr && !keeps_its_schedule(definition.name))
+      definition.training->schedules.clear();
+    if (definition.training->step != nullptr && !keeps_its_limit(definition.name))
+      definition.training->clip_norm = 0;
+  }
+  for (auto& definition : cases) {
+    if (definition.name == "misuse_clip_never") definition.training->clip_norm = 1e-6;
+  }
+  cases.push_back(sound("negative_rate"));
+  cases.back().training->optimizers[0].learning_rate = -0.01;
+  cases.push_back(sound("large_batch"));
+  cases.back().training->micro_batches = 5;
   cases.push_back(sound("shared_parameter"));
   cases.back().training->optimizers[1].parameters = {"out", "in"};
   cases.push_back(sound("half_model"));

@@ -2,32 +2,17 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
-#include "validate/failure.h"
 #include "validate/text.h"
-#include "validate/training/shadow.h"
-#include "validate/training/step_trace.h"
-#include "validate/training/watched_run.h"
+#include "validate/training/final_quality.h"
+#include "validate/training/isolated_way.h"
 
 namespace ampgate::validate {
 namespace {
 
 using results::Json;
-
-// What one way of training came to.
-struct Outcome {
-  std::string problem;  // it could not be run at all
-  int skipped = 0;      // steps in which some optimizer was
-  int applied = 0;
-  std::optional<std::size_t> bad_step;
-  std::optional<FirstBad> first;
-  double zeroed = 0;  // of the first step's gradients, against FP64
-
-  // Nothing but skipped steps, or weights that are not finite, or gradients that vanished.
-  bool fails() const { return !problem.empty() || weights_lost || applied == 0 || zeroed > 0.5; }
-  bool weights_lost = false;
-};
+using Kind = Trouble::Kind;
+using Ways = std::map<std::string, WayOutcome>;
 
 const precision::Precision& of(precision::Mode mode, c10::ScalarType type) {
   const auto all = precision::all();
@@ -36,117 +21,145 @@ const precision::Precision& of(precision::Mode mode, c10::ScalarType type) {
   });
 }
 
-// The beginning of the training, and its first step's gradients in FP64: the same for all ways.
-struct Beginning {
-  cases::Checkpoint state;
-  std::vector<at::Tensor> gradients;
-};
-
-Beginning beginning(const TrainingSetup& setup) {
+Beginning beginning(const TrainingSetup& setup, const Trouble& trouble) {
   const auto fresh = setup.trainer({precision::baseline(), false}, setup.session.seed);
-  cases::Checkpoint state = fresh->save();
-  const auto oracle = setup.oracle(setup.session.seed);
-  auto gradients = unscaled_gradients(*oracle, state);
-  return {std::move(state), std::move(gradients)};
+  Beginning start{trouble.state ? *trouble.state : fresh->save(), {}, {}};
+  if (trouble.kind != Kind::kQuality) {
+    const auto oracle = setup.oracle(setup.session.seed);
+    start.gradients = unscaled_gradients(*oracle, start.state);
+    return start;
+  }
+  for (int step = 0; step < setup.session.rules.training.updates; ++step) fresh->run_step();
+  start.quality = quality_of(setup, *fresh, setup.session.seed).value;
+  return start;
 }
 
-double zeroed_share(const TrainingSetup& setup, const Way& way, const Beginning& start) {
-  const auto trial = setup.trainer(way, setup.session.seed);
-  return compare_gradients(unscaled_gradients(*trial, start.state), start.gradients, 0).zeroed;
+std::string percent(double share) { return text(100 * share) + " %"; }
+
+// What is known of a failure beside its operator.
+std::string with_cause(const WayOutcome& outcome) {
+  if (!outcome.problem.empty()) return ": " + outcome.problem;
+  if (outcome.first) return ": " + outcome.first->sentence;
+  if (outcome.swallowed)
+    return " (" + outcome.reason + "), where a bad value is swallowed: " + outcome.swallowed->sentence;
+  return outcome.reason.empty() ? "" : ": " + outcome.reason;
 }
 
-Outcome run(const TrainingSetup& setup, const Way& way, int steps, const Beginning& start) {
-  Outcome outcome;
-  const auto failure = catch_failure([&] {
-    const auto trainer = setup.trainer(way, setup.session.seed);
-    const WatchedRun watched = watch(*trainer, steps, {});
-    for (const auto& step : watched.steps) {
-      (step.all_stepped() ? outcome.applied : outcome.skipped) += 1;
-    }
-    outcome.weights_lost = !watched.steps.back().weights_finite;
-    outcome.bad_step = watched.bad_step;
-    if (watched.before_bad) {
-      const auto again = setup.trainer(way, setup.session.seed);
-      again->restore(*watched.before_bad);
-      outcome.first = trace_step(setup.session, *again).first;
-    }
-    outcome.zeroed = zeroed_share(setup, way, start);
-  });
-  if (failure) outcome.problem = failure->reason;
-  return outcome;
+bool in_forward(const WayOutcome& outcome) {
+  return outcome.first && outcome.first->cls != "backward-gradient" &&
+         outcome.first->cls != "parameter-update";
 }
 
-Json to_json(const Outcome& outcome) {
-  if (!outcome.problem.empty()) return {{"problem", outcome.problem}};
-  Json json{{"applied", outcome.applied},
-            {"skipped", outcome.skipped},
-            {"weights_finite", !outcome.weights_lost},
-            {"zeroed_share", outcome.zeroed}};
-  if (outcome.bad_step) json["bad_step"] = *outcome.bad_step;
-  if (outcome.first) json["first_bad"] = outcome.first->json;
-  return json;
+bool in_backward(const WayOutcome& outcome) {
+  return outcome.first && outcome.first->cls == "backward-gradient";
 }
 
-std::string with_first(const Outcome& outcome) {
-  return outcome.first ? ": " + outcome.first->sentence : std::string();
+std::string underflow_words(const WayOutcome& autocast, const WayOutcome& both, const std::string& type) {
+  return "gradients underflow in " + type + " without a scaler (" + percent(autocast.underflow()) +
+         " of them are zero, with one " + percent(both.underflow()) + "): scaling heals it";
 }
 
-std::string blame(const std::map<std::string, Outcome>& ways, const std::string& type) {
-  const Outcome &fp32 = ways.at("fp32"), &autocast = ways.at("autocast"), &scaling = ways.at("scaling"),
-                &both = ways.at("both");
-  const auto forward = [](const Outcome& outcome) {
-    return outcome.first && outcome.first->cls != "backward-gradient" &&
-           outcome.first->cls != "parameter-update";
-  };
-  if (fp32.fails() || fp32.bad_step) {
-    return "FP32 without autocast and scaling fails as well" + with_first(fp32) +
+// The trial's own way fails again, and FP32 and scaling alone do not.
+std::string blame_autocast(const Ways& ways, bool scaler, const std::string& type) {
+  const WayOutcome &autocast = ways.at("autocast"), &both = ways.at("both");
+  const WayOutcome& own = scaler ? both : autocast;
+  if (in_forward(autocast)) {
+    return "autocast is to blame: the forward pass in " + type + " leaves the range" + with_cause(autocast) +
+           ". No scale heals that; keep that operator in FP32";
+  }
+  if (!scaler && !both.fails() && autocast.underflow() > both.underflow() + 0.01)
+    return underflow_words(autocast, both, type);
+  if (scaler && !autocast.fails()) {
+    return "autocast alone and scaling alone both train; together they do not" + with_cause(both) +
+           ". The scale is too large for the gradients of " + type;
+  }
+  if (in_backward(autocast)) {
+    return "the backward pass in " + type + " leaves the range without a scaler as well" +
+           with_cause(autocast) +
+           ". Only a scale below 1 holds such gradients; a loss in other units needs none";
+  }
+  if (scaler && own.underflow() > 0.01) {
+    return "gradients underflow in " + type + " although they are scaled (" + percent(own.underflow()) +
+           " of them are zero, without a scaler " + percent(autocast.underflow()) +
+           "): autocast is to blame, their range is too wide for " + type;
+  }
+  return "autocast is to blame" + with_cause(own) +
+         (scaler ? ". Scaling alone does not fail, and autocast alone fails as well"
+                 : ". A scaler is not used");
+}
+
+std::string quality_list(const TrainingSetup& setup, const Ways& ways) {
+  std::string list;
+  for (const auto& [name, outcome] : ways) {
+    list += list.empty() ? "" : ", ";
+    list += name + " " + (outcome.quality ? quality_words(setup, *outcome.quality) : outcome.problem);
+  }
+  return list;
+}
+
+// Over one seed: it points, it proves nothing.
+std::string blame_for_quality(const TrainingSetup& setup, const Ways& ways, bool scaler,
+                              const std::string& type) {
+  const std::string list =
+      " (seed " + std::to_string(setup.session.seed) + " alone: " + quality_list(setup, ways) + ")";
+  if (ways.at("scaling").fails())
+    return "scaling alone, in FP32, loses quality as well: the scaler is to blame" + list;
+  if (!(scaler ? ways.at("both") : ways.at("autocast")).fails())
+    return "with the first seed alone none of the five ways loses more than the margin: it is lost on "
+           "average" +
+           list;
+  if (scaler && !ways.at("autocast").fails())
+    return "autocast alone and scaling alone keep the quality; together they do not" + list;
+  return "autocast is to blame: training in " + type + " loses the quality, and scaling alone does not" +
+         list;
+}
+
+std::string blame(const Ways& ways, const Trouble& trouble, bool scaler, const std::string& type) {
+  const WayOutcome &fp32 = ways.at("fp32"), &scaling = ways.at("scaling"), &autocast = ways.at("autocast"),
+                   &both = ways.at("both");
+  if (fp32.fails()) {
+    return "FP32 without autocast and scaling fails as well" + with_cause(fp32) +
            ". Neither is to blame: change the model, the data or the learning rate";
   }
   if (scaling.fails()) {
-    return "scaling alone, in FP32, fails as well" + with_first(scaling) +
+    return "scaling alone, in FP32, fails as well" + with_cause(scaling) +
            ". The scaler is to blame: look at its scale";
   }
-  if (forward(autocast)) {
-    return "autocast is to blame: the forward pass in " + type + " leaves the range" + with_first(autocast) +
-           ". No scale heals that; keep that operator in FP32";
-  }
-  if (autocast.zeroed > both.zeroed + 0.01 && !both.fails()) {
-    return "gradients underflow in " + type + " without a scaler (" + text(100 * autocast.zeroed) +
-           " % of them are zero, with one " + text(100 * both.zeroed) + " %): scaling heals it";
-  }
-  if (autocast.first && autocast.first->cls == "backward-gradient") {
-    return "the backward pass in " + type + " leaves the range without a scaler as well" +
-           with_first(autocast) +
-           ". Only a scale below 1 holds such gradients; a loss in other units needs none";
-  }
-  if (autocast.fails()) return "autocast alone fails" + with_first(autocast) + ". Autocast is to blame";
-  if (both.fails()) {
-    return "autocast alone and scaling alone both train; together they do not" + with_first(both) +
-           ". The scale is too large for the gradients of " + type;
-  }
-  return "in " + std::to_string(both.applied + both.skipped) +
-         " steps none of the five ways fails by itself: what fails here shows later, or in the quality alone";
+  if ((scaler ? both : autocast).fails()) return blame_autocast(ways, scaler, type);
+  std::string words =
+      "taken again, " + std::to_string(trouble.steps) + " steps from step " +
+      std::to_string(trouble.state ? trouble.state->state.at("iteration").get<std::int64_t>() : 0) +
+      " on do not fail in this precision: what failed shows over the whole training alone";
+  if (scaler && autocast.underflow() > both.underflow() + 0.01)
+    words += ". Beside it: " + underflow_words(autocast, both, type);
+  return words;
 }
 
 }  // namespace
 
-Isolation isolate(const TrainingSetup& setup, c10::ScalarType type, int steps) {
+Isolation isolate(const TrainingSetup& setup, const Way& trial, const Trouble& trouble) {
+  const c10::ScalarType type = trial.precision.type;
   const precision::Precision& fp32 = precision::baseline();
   const precision::Precision& autocast = of(precision::Mode::kAutocast, type);
-  const std::pair<const char*, Way> ways[] = {{"fp32", {fp32, false}},
-                                              {"autocast", {autocast, false}},
-                                              {"scaling", {fp32, true}},
-                                              {"both", {autocast, true}},
-                                              {"cast", {of(precision::Mode::kCast, type), false}}};
-  std::map<std::string, Outcome> outcomes;
-  const Beginning start = beginning(setup);
+  const std::pair<const char*, Way> all[] = {{"fp32", {fp32, false}},
+                                             {"autocast", {autocast, false}},
+                                             {"scaling", {fp32, true}},
+                                             {"both", {autocast, true}},
+                                             {"cast", {of(precision::Mode::kCast, type), false}}};
+  const Beginning start = beginning(setup, trouble);
+  const bool whole = trouble.kind == Kind::kQuality;
   Isolation isolation;
-  isolation.json = {{"steps", steps}, {"ways", Json::object()}};
-  for (const auto& [name, way] : ways) {
-    outcomes[name] = run(setup, way, steps, start);
-    isolation.json["ways"][name] = to_json(outcomes[name]);
+  isolation.json = {{"first_step", start.state.state.at("iteration")},
+                    {"steps", whole ? setup.session.rules.training.updates : trouble.steps},
+                    {"ways", Json::object()}};
+  Ways ways;
+  for (const auto& [name, way] : all) {
+    ways[name] = try_way(setup, way, trouble, start);
+    isolation.json["ways"][name] = to_json(ways[name]);
   }
-  isolation.words = blame(outcomes, precision::type_name(type));
+  const std::string type_name = precision::type_name(type);
+  isolation.words = whole ? blame_for_quality(setup, ways, trial.scaler, type_name)
+                          : blame(ways, trouble, trial.scaler, type_name);
   isolation.json["in_words"] = isolation.words;
   return isolation;
 }

@@ -4,12 +4,16 @@
 #include <torch/csrc/autograd/function.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <string_view>
 #include <vector>
 
+#include "backends/digest.h"
 #include "validate/call_tensors.h"
 #include "validate/interceptor.h"
+#include "validate/text.h"
 #include "validate/training/watched_run.h"
 
 namespace ampgate::validate {
@@ -17,8 +21,6 @@ namespace {
 
 using cases::Misuse;
 using torch::jit::Stack;
-
-constexpr int kOrdinarySteps = 2;  // what one step leaves behind shows in the second
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -40,19 +42,74 @@ bool holds_values(const at::Tensor& gradient) {
   return gradient.defined() && values_of(gradient).ne(0).any().item<bool>();
 }
 
+// Are gradients that should be clipped stepped with as backward left them?
+class ClipAudit : public cases::StepObserver {
+ public:
+  explicit ClipAudit(const cases::Trainer& trainer) : trainer_(trainer) {}
+
+  // Without a scaler nothing else changes them.
+  void scaled_gradients() override {
+    if (limit() <= 0 || trainer_.scales_gradients()) return;
+    for (std::size_t i = 0; i < trainer_.optimizers().size(); ++i) before_[i] = digests_of(i);
+  }
+  void gradients(std::size_t optimizer) override {
+    if (limit() > 0 && trainer_.scales_gradients()) before_[optimizer] = digests_of(optimizer);
+  }
+  void stepping(std::size_t optimizer) override {
+    if (limit() <= 0) return;
+    if (digests_of(optimizer) != before_[optimizer]) changed_ = true;
+    double squared = 0;
+    for (const auto& parameter : trainer_.optimizers()[optimizer]->parameters()) {
+      if (parameter.grad().defined())
+        squared += std::pow(values_of(parameter.grad()).to(at::kDouble).norm().item<double>(), 2);
+    }
+    if (std::isfinite(squared)) largest_ = std::max(largest_, std::sqrt(squared));
+  }
+
+  // After all steps.
+  void check() const {
+    constexpr double kBeyond = 1.001;
+    if (limit() <= 0 || trainer_.ever_clipped() || changed_ || largest_ <= kBeyond * limit()) return;
+    throw Misuse("clip_norm is " + text(limit()) + ", and no step clips: gradients of norm " +
+                 text(largest_) + " are stepped with");
+  }
+
+ private:
+  double limit() const { return trainer_.training().clip_norm; }
+  std::string digests_of(std::size_t optimizer) const {
+    std::string digests;
+    for (const auto& parameter : trainer_.optimizers()[optimizer]->parameters()) {
+      if (parameter.grad().defined()) digests += backends::digest(values_of(parameter.grad()));
+    }
+    return digests;
+  }
+
+  const cases::Trainer& trainer_;
+  std::map<std::size_t, std::string> before_;  // by optimizer
+  bool changed_ = false;                       // by hand, before its step
+  double largest_ = 0;
+};
+
 class LoopAudit : public Interceptor {
  public:
-  LoopAudit(cases::Trainer& trainer, bool scaler) : trainer_(trainer), scaler_(scaler) {
-    for (const auto& optimizer : trainer.optimizers()) {
-      for (std::size_t i = 0; i < optimizer->parameters().size(); ++i)
-        gradients_.push_back({optimizer->name(i), optimizer->parameters()[i]});
+  LoopAudit(cases::Trainer& trainer, bool scaler) : trainer_(trainer), scaler_(scaler), clip_(trainer) {
+    for (std::size_t number = 0; number < trainer.optimizers().size(); ++number) {
+      const cases::Optimizer& optimizer = *trainer.optimizers()[number];
+      for (std::size_t i = 0; i < optimizer.parameters().size(); ++i)
+        gradients_.push_back({optimizer.name(i), optimizer.parameters()[i], number});
     }
   }
 
   void run_step() {
     backward_seen_ = in_backward_ = norm_seen_ = false;
-    for (auto& gradient : gradients_) gradient.stage = Stage::kOld;
-    watched([&] { trainer_.run_step(); });
+    for (auto& gradient : gradients_) {
+      gradient.stage = Stage::kOld;
+      gradient.stale = false;
+    }
+    watched([&] {
+      trainer_.run_step(&clip_);
+      look_at_stale();
+    });
   }
 
   void evaluate() {
@@ -64,6 +121,15 @@ class LoopAudit : public Interceptor {
       }
     });
   }
+
+  // After all steps: what the training has and no step uses.
+  void check_all_used() const {
+    trainer_.check_all_used();
+    if (!scaler_) clip_.check();  // what is clipped before unscale is audit_scale()'s
+  }
+
+  // What looks like clipping, and may be right all the same.
+  const std::string& clipping() const { return clipping_; }
 
   void call(const c10::OperatorHandle& op, Stack& stack) override {
     const bool backward = torch::autograd::get_current_node() != nullptr;
@@ -78,7 +144,9 @@ class LoopAudit : public Interceptor {
   struct Gradient {
     std::string name;
     at::Tensor parameter;
+    std::size_t optimizer = 0;
     Stage stage = Stage::kOld;
+    bool stale = false;  // it held that of the step before when this step's first backward began
     const at::Tensor& tensor() const { return parameter.grad(); }
   };
 
@@ -120,18 +188,24 @@ class LoopAudit : public Interceptor {
       }
     }
     for (auto& gradient : gradients_) {
-      if (holds_values(gradient.tensor())) {
-        if (!backward_seen_) {
-          report("the gradient of '" + gradient.name +
-                 "' still holds that of the step before: zero_grad was forgotten, and gradients add up");
-        } else if (gradient.stage == Stage::kUnscaled) {
-          report("backward after the gradient of '" + gradient.name +
-                 "' was unscaled: it adds scaled gradients to unscaled ones");
-        }
+      const bool holds = holds_values(gradient.tensor());
+      gradient.stale = holds && (gradient.stale || !backward_seen_);
+      if (holds && backward_seen_ && gradient.stage == Stage::kUnscaled) {
+        report("backward after the gradient of '" + gradient.name +
+               "' was unscaled: it adds scaled gradients to unscaled ones");
       }
       gradient.stage = Stage::kScaled;
     }
     backward_seen_ = true;
+  }
+
+  // Where optimizers take turns, one's gradients may wait until its own turn sets them to none.
+  void look_at_stale() {
+    for (const auto& gradient : gradients_) {
+      if (!gradient.stale || !trainer_.step_called()[gradient.optimizer]) continue;
+      report("the gradient of '" + gradient.name +
+             "' still holds that of the step before: zero_grad was forgotten, and gradients add up");
+    }
   }
 
   void look_at(const c10::FunctionSchema& schema, const Stack& stack) {
@@ -145,8 +219,8 @@ class LoopAudit : public Interceptor {
         if (!written) {
           norm_seen_ = norm_seen_ || (is_norm(name) && is_scaled(tensor));
         } else if (is_scaled(tensor) && (limits_elements(name) || (norm_seen_ && !by_number))) {
-          report("the gradient of '" + gradient_in(tensor)->name + "' is clipped (" + name +
-                 ") before it is unscaled: the limit is compared with scaled values");
+          if (clipping_.empty())
+            clipping_ = "the gradient of '" + gradient_in(tensor)->name + "' is clipped (" + name + ")";
         } else {
           look_at_update(name, tensor, stack, first);
         }
@@ -186,8 +260,9 @@ class LoopAudit : public Interceptor {
 
   cases::Trainer& trainer_;
   const bool scaler_;
+  ClipAudit clip_;
   std::vector<Gradient> gradients_;
-  std::string problem_;
+  std::string problem_, clipping_;
   bool backward_seen_ = false;  // in this step
   bool in_backward_ = false;
   bool norm_seen_ = false;  // of a gradient that is still scaled
@@ -206,12 +281,14 @@ void audit_skipped_step(const TrainingSetup& setup, const Way& way) {
 
 }  // namespace
 
-void audit_loop(const TrainingSetup& setup, const Way& way) {
+std::string audit_loop(const TrainingSetup& setup, const Way& way) {
   const auto trainer = setup.trainer(way, setup.session.seed);
   LoopAudit audit(*trainer, way.scaler);
-  for (int step = 0; step < kOrdinarySteps; ++step) audit.run_step();
+  for (int step = 0; step < setup.session.rules.training.updates; ++step) audit.run_step();
+  audit.check_all_used();
   audit.evaluate();
   if (way.scaler) audit_skipped_step(setup, way);
+  return audit.clipping();
 }
 
 }  // namespace ampgate::validate

@@ -1,14 +1,17 @@
 // What a training loop does wrong by hand, where neither the scaler nor the trainer can see it: read off the
-// operators of a few steps.
+// operators of its steps.
 #pragma once
+
+#include <string>
 
 #include "validate/training/training_setup.h"
 
 namespace ampgate::validate {
 
-// Runs a fresh training for two steps as they come, for one that must be skipped where there is a scaler (its
+// Runs a fresh training, all steps of the rules, one more that must be skipped where there is a scaler (its
 // scale is infinite), and tries the model once. Throws cases::Misuse, precision::GradScalerError, and what
-// operators throw.
-void audit_loop(const TrainingSetup& setup, const Way& way);
+// operators throw. Returns words for what looks like clipping before unscale, which only audit_scale() can
+// tell: "the gradient of 'in' is clipped (aten::mul_)"; empty: nothing does.
+std::string audit_loop(const TrainingSetup& setup, const Way& way);
 
 }  // namespace ampgate::validate

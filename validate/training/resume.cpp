@@ -3,6 +3,7 @@
 #include "cases/training/checkpoint_reader.h"
 #include "results/error.h"
 #include "validate/numerics.h"
+#include "validate/training/baseline_fault.h"
 #include "validate/training/guarded_training.h"
 #include "validate/training/step_trace.h"
 #include "validate/training/trial_checkpoints.h"
@@ -24,6 +25,16 @@ void check_run(const Json& state, const Json& own, const std::string& folder) {
   }
 }
 
+// Nothing but the precision is in the way.
+bool fits_otherwise(cases::Trainer& trainer, const cases::Checkpoint& checkpoint) {
+  try {
+    trainer.restore(checkpoint, cases::OtherPrecision::kAllowed);
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
 void restore(cases::Trainer& trainer, const cases::Checkpoint& checkpoint, bool other_precision,
              const std::string& folder) {
   try {
@@ -31,9 +42,10 @@ void restore(cases::Trainer& trainer, const cases::Checkpoint& checkpoint, bool 
                     other_precision ? cases::OtherPrecision::kAllowed : cases::OtherPrecision::kRefused);
   } catch (const std::invalid_argument& error) {
     throw results::FileError(folder, error.what(),
-                             other_precision ? "give a checkpoint of this training"
-                                             : "give a checkpoint of this training in this precision, or ask "
-                                               "for the change with --precision");
+                             !other_precision && fits_otherwise(trainer, checkpoint)
+                                 ? "give a checkpoint of this training in this precision, or ask for the "
+                                   "change with --precision"
+                                 : "give a whole checkpoint of this training");
   }
 }
 
@@ -71,6 +83,7 @@ Json resume_training(const TrainingSetup& setup, const precision::Precision& pre
                {"changes", trainer->changes()},
                {"scaler", scaler_word(way, *trainer, checkpoint)}};
   const TrialAnswer answer = guarded_training(precision, [&] {
+    check_labels(setup);  // as where the trial was judged: a kernel would end the process
     const WatchedRun watched = watch(*trainer, request.at("steps").get<int>(), {});
     resumed["steps"] = to_json(watched);
     resumed["losses"] = Json::array();

@@ -40,8 +40,9 @@ void judge_skips(const results::Rules::Training& rules, const Applied& counts, i
                            : "the first update was applied at step " + std::to_string(counts.first)) +
             ", the rules ask for one within " + std::to_string(rules.max_steps_to_first_update) + scale);
   }
-  if (counts.skipped > rules.max_skipped_share * steps) {
-    judgement.worsen(Verdict::kQualityLost, std::to_string(counts.skipped) + " of " + std::to_string(steps) +
+  const int called = counts.applied + counts.skipped;
+  if (counts.skipped > rules.max_skipped_share * called) {
+    judgement.worsen(Verdict::kQualityLost, std::to_string(counts.skipped) + " of " + std::to_string(called) +
                                                 " steps were skipped, the rules allow " +
                                                 text(100 * rules.max_skipped_share) + " %" + scale);
   }
@@ -56,12 +57,18 @@ void judge_end(int last_skip, Judgement& judgement) {
                                             "would tell whether the training goes on");
 }
 
+// Optimizers that take turns have not had the same number of steps.
+bool skips_more(const Applied& counts, const Applied& other) {
+  return counts.skipped != other.skipped ? counts.skipped > other.skipped : counts.applied < other.applied;
+}
+
 }  // namespace
 
 Applied applied_by(const WatchedRun& run, std::size_t optimizer) {
   Applied counts;
   int streak = 0;
   for (std::size_t i = 0; i < run.steps.size(); ++i) {
+    if (!run.steps[i].called.at(optimizer)) continue;
     if (run.steps[i].stepped.at(optimizer)) {
       if (++counts.applied == 1) counts.first = static_cast<int>(i) + 1;
       streak = 0;
@@ -83,7 +90,7 @@ Json judge_scaling(const results::Rules::Training& rules, const WatchedRun& run,
   for (std::size_t i = 0; i < run.steps.front().stepped.size(); ++i) {
     const Applied counts = applied_by(run, i);
     optimizers.push_back(to_json(counts));
-    if (i == 0 || counts.applied < worst.applied) worst = counts;
+    if (i == 0 || skips_more(counts, worst)) worst = counts;
     last_skip = std::max(last_skip, counts.last_skip);
   }
   judge_end(last_skip, judgement);

@@ -13,10 +13,14 @@ double ratio(double numerator, double denominator) {
   return numerator > 0 ? std::numeric_limits<double>::infinity() : 0.0;
 }
 
+double smallest_normal(c10::ScalarType type) { return type == at::kHalf ? 0x1p-14 : 0x1p-126; }
+
 }  // namespace
 
 std::vector<at::Tensor> unscaled_gradients(cases::Trainer& trainer, const cases::Checkpoint& state) {
-  trainer.restore(state, cases::OtherPrecision::kAllowed);
+  cases::Checkpoint unscaled = state;
+  unscaled.state.erase("scaler");
+  trainer.restore(unscaled, cases::OtherPrecision::kAllowed);
   trainer.compute_gradients();
   std::vector<at::Tensor> gradients;
   for (const auto& optimizer : trainer.optimizers()) {
@@ -33,7 +37,7 @@ ShadowStep compare_gradients(const std::vector<at::Tensor>& trial, const std::ve
   const at::NoGradGuard no_grad;
   ShadowStep result;
   result.step = step;
-  double squared_error = 0, squared_norm = 0, nonzero = 0, zeroed = 0;
+  double squared_error = 0, squared_norm = 0, squared_own = 0;
   for (std::size_t i = 0; i < fp64.size(); ++i) {
     if (!fp64[i].defined()) {
       result.errors.push_back(0);
@@ -46,22 +50,36 @@ ShadowStep compare_gradients(const std::vector<at::Tensor>& trial, const std::ve
                                                  : std::numeric_limits<double>::infinity());
     squared_error += error;
     squared_norm += norm;
-    const at::Tensor has = fp64[i] != 0;
-    nonzero += static_cast<double>(has.sum().item<std::int64_t>());
-    zeroed += static_cast<double>(has.logical_and(own == 0).sum().item<std::int64_t>());
+    squared_own += own.square().sum().item<double>();
   }
   result.norm = std::sqrt(squared_norm);
+  result.own_norm = std::sqrt(squared_own);
   result.error = std::isfinite(squared_error) ? ratio(std::sqrt(squared_error), std::sqrt(squared_norm))
                                               : std::numeric_limits<double>::infinity();
-  result.zeroed = ratio(zeroed, nonzero);
   return result;
+}
+
+ShadowStep shadow_step(const TrainingSetup& setup, const Way& way, const cases::Checkpoint& state,
+                       const std::vector<at::Tensor>& fp64, double scale) {
+  const auto gradients = [&](bool scaler, double own_scale) {
+    const auto trainer = setup.trainer({way.precision, scaler}, setup.session.seed, own_scale);
+    return unscaled_gradients(*trainer, state);
+  };
+  const double own = way.scaler ? scale : 1;
+  const auto trial = gradients(way.scaler, own);
+  ShadowStep shadow = compare_gradients(trial, fp64, state.state.at("iteration").get<std::int64_t>());
+  shadow.zeros = zero_shares(
+      trial, fp64, own, [&](double larger) { return gradients(true, larger); },
+      smallest_normal(way.precision.type));
+  return shadow;
 }
 
 results::Json to_json(const ShadowStep& step, const std::vector<std::string>& parameters) {
   results::Json json{{"step", step.step},
                      {"gradient_norm", results::number(step.norm)},
                      {"gradient_error", results::number(step.error)},
-                     {"zeroed_share", step.zeroed},
+                     {"zeroed_share", step.zeros.underflow},
+                     {"cancelled_share", step.zeros.cancelled},
                      {"parameters", results::Json::object()}};
   for (std::size_t i = 0; i < parameters.size(); ++i)
     json["parameters"][parameters[i]] = results::number(step.errors.at(i));

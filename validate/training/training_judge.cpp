@@ -9,9 +9,11 @@
 #include "validate/training/baseline_fault.h"
 #include "validate/training/isolation.h"
 #include "validate/training/loop_audit.h"
+#include "validate/training/scale_audit.h"
 #include "validate/training/scaling.h"
-#include "validate/training/shadow.h"
-#include "validate/training/step_trace.h"
+#include "validate/training/shadow_judge.h"
+#include "validate/training/step_explanation.h"
+#include "validate/training/step_judge.h"
 #include "validate/training/timed_steps.h"
 
 namespace ampgate::validate {
@@ -20,9 +22,7 @@ namespace {
 using results::Json;
 using results::Verdict;
 
-constexpr int kMostIsolationSteps = 24;
-constexpr double kFp32GradientError = 1e-4;  // of a shadow step in FP32: it finds gradients that are wrong
-constexpr std::size_t kMostSwallowed = 20;   // in the record
+constexpr int kLeastIsolationSteps = 8;
 constexpr const char* kWeights = "weights";
 constexpr const char* kScope =
     "A batch that passed proves no convergence: this holds for these inputs and this number of updates";
@@ -46,161 +46,6 @@ PlainRun run_plainly(const TrainingSetup& setup, const Way& way) {
   run.weights = weights_digest(*trainer);
   run.quality = quality_of(setup, *trainer, setup.session.seed);
   return run;
-}
-
-// Steps whose states are shadowed: the first, the last, and others evenly between them.
-std::vector<int> shadow_steps(const results::Rules::Training& rules) {
-  std::vector<int> steps;
-  for (int i = 0; i < rules.shadow_steps; ++i) {
-    const int step = rules.shadow_steps == 1 ? 0 : i * (rules.updates - 1) / (rules.shadow_steps - 1);
-    if (steps.empty() || steps.back() != step) steps.push_back(step);
-  }
-  return steps;
-}
-
-bool any(const std::vector<bool>& flags) {
-  return std::find(flags.begin(), flags.end(), true) != flags.end();
-}
-
-// The scale with which the trial makes this step or, where it is skipped, the next one that it makes.
-double scale_at(const WatchedRun& trial, std::size_t step) {
-  for (std::size_t i = step; i < trial.steps.size(); ++i) {
-    if (trial.steps[i].all_stepped()) return trial.steps[i].scale;
-  }
-  return trial.steps.at(step).scale;
-}
-
-struct Shadows {
-  std::vector<ShadowStep> trial;           // by state
-  std::vector<ShadowStep> without_scaler;  // empty where there is none
-};
-
-Shadows take_shadows(const TrainingSetup& setup, const Way& way, const WatchedRun& fp32,
-                     const WatchedRun& trial) {
-  const std::uint64_t seed = setup.session.seed;
-  const auto oracle = setup.oracle(seed);
-  Shadows shadows;
-  for (const cases::Checkpoint& state : fp32.shadows) {
-    const auto step = state.state.at("iteration").get<std::int64_t>();
-    const auto right = unscaled_gradients(*oracle, state);
-    const auto own = setup.trainer(way, seed, scale_at(trial, static_cast<std::size_t>(step)));
-    shadows.trial.push_back(compare_gradients(unscaled_gradients(*own, state), right, step));
-    if (!way.scaler) continue;
-    const auto without = setup.trainer({way.precision, false}, seed);
-    shadows.without_scaler.push_back(compare_gradients(unscaled_gradients(*without, state), right, step));
-  }
-  return shadows;
-}
-
-void judge_shadow(const TrainingSetup& setup, const Way& way, const ShadowStep& shadow,
-                  Judgement& judgement) {
-  const auto& rules = setup.session.rules.training;
-  const bool baseline = way.precision.name == precision::baseline().name;
-  const double limit = baseline ? kFp32GradientError : rules.max_gradient_error;
-  const std::string where = "at step " + std::to_string(shadow.step) + " of the FP32 training ";
-  if (std::isinf(shadow.error)) {
-    // A scale that is still too large gives infinities, and the step is skipped: the scaler's business.
-    if (!way.scaler) judgement.worsen(Verdict::kNonfinite, where + "gradients are not finite");
-  } else if (shadow.error > limit) {
-    judgement.worsen(Verdict::kInaccurate, where + "the gradient is off by " + text(shadow.error) +
-                                               " of FP64's norm; " + text(limit) + " are allowed");
-  }
-  if (shadow.zeroed > rules.max_zeroed_share) {
-    judgement.worsen(Verdict::kInaccurate,
-                     where + text(100 * shadow.zeroed) + " % of the gradients that FP64 has are zero; " +
-                         text(100 * rules.max_zeroed_share) + " % are allowed: they underflow");
-  }
-}
-
-// Near a minimum the gradient itself vanishes, and what is left of it is rounding: where its norm is under a
-// tenth of the largest, the final quality alone decides.
-Json judge_shadows(const TrainingSetup& setup, const Way& way, const Shadows& shadows,
-                   const std::vector<std::string>& parameters, Judgement& judgement) {
-  constexpr double kVanished = 0.1;
-  double largest = 0, lost = 0;
-  for (const auto& shadow : shadows.trial) largest = std::max(largest, shadow.norm);
-  Json list = Json::array();
-  for (std::size_t i = 0; i < shadows.trial.size(); ++i) {
-    const ShadowStep& shadow = shadows.trial[i];
-    list.push_back(to_json(shadow, parameters));
-    if (shadow.norm >= kVanished * largest) judge_shadow(setup, way, shadow, judgement);
-    if (!way.scaler) continue;
-    const ShadowStep& without = shadows.without_scaler[i];
-    list.back()["without_scaler"] = {{"gradient_error", results::number(without.error)},
-                                     {"zeroed_share", without.zeroed}};
-    lost = std::max(lost, without.zeroed);
-  }
-  if (lost > setup.session.rules.training.max_zeroed_share) {
-    judgement.findings.push_back({"ordinary", "underflow-without-scaler",
-                                  "without the scaler " + text(100 * lost) +
-                                      " % of the gradients that FP64 has would be zero: they underflow, and "
-                                      "scaling heals it"});
-  }
-  return list;
-}
-
-// An update that was called and changed nothing trains nothing. Where another optimizer skipped the same step
-// it is no fault of this one: clipping all gradients together makes them zero when one is infinite.
-void judge_updates(const WatchedRun& watched, Judgement& judgement) {
-  int alone = 0, beside_skip = 0;
-  std::size_t first = 0;
-  for (std::size_t i = 0; i < watched.steps.size(); ++i) {
-    const StepReport& step = watched.steps[i];
-    if (!any(step.unchanged)) continue;
-    if (!step.all_stepped()) {
-      ++beside_skip;
-    } else if (++alone == 1) {
-      first = i;
-    }
-  }
-  const std::string of =
-      " of " + std::to_string(watched.steps.size()) + " updates were applied and changed no ";
-  if (alone > 0) {
-    judgement.worsen(Verdict::kQualityLost,
-                     std::to_string(alone) + of + "weight of their optimizer, the first at step " +
-                         std::to_string(first) +
-                         ": they are lost in the rounding of the weights, or the gradients are zero");
-  }
-  if (beside_skip > 0) {
-    judgement.findings.push_back({"ordinary", "unchanged",
-                                  std::to_string(beside_skip) + of +
-                                      "weight where another optimizer skipped: gradients that are clipped "
-                                      "together become zero when one of them is infinite"});
-  }
-}
-
-void judge_finite(const WatchedRun& watched, bool scaler, Judgement& judgement) {
-  for (std::size_t i = 0; i < watched.steps.size(); ++i) {
-    const StepReport& step = watched.steps[i];
-    const std::string where = " at step " + std::to_string(i);
-    // With a scaler, gradients that are not finite skip the step; scaling.h counts those. A loss alone skips
-    // nothing.
-    if (!std::isfinite(step.loss) && (!scaler || any(step.stepped))) {
-      return judgement.worsen(Verdict::kNonfinite,
-                              "the loss is " + text(step.loss) + where +
-                                  (scaler ? ", and the update was applied: its gradients are finite" : ""));
-    }
-    if (!scaler && step.nonfinite > 0) {
-      return judgement.worsen(Verdict::kNonfinite,
-                              std::to_string(step.nonfinite) + " gradients are not finite" + where);
-    }
-    if (!step.weights_finite)
-      return judgement.worsen(Verdict::kNonfinite, "weights are not finite after the update" + where);
-  }
-}
-
-void judge_progress(const WatchedRun& watched, Judgement& judgement) {
-  const double first = watched.steps.front().loss, last = watched.steps.back().loss;
-  if (diverges(watched)) {
-    judgement.worsen(Verdict::kQualityLost, "the training diverges: the loss begins with " + text(first) +
-                                                " and ends with " + text(last));
-  } else if (makes_no_progress(watched)) {
-    judgement.findings.push_back({"ordinary", "no-progress",
-                                  "in " + std::to_string(watched.steps.size()) +
-                                      " steps the loss of the FP32 training does not fall (it begins with " +
-                                      text(first) + " and ends with " + text(last) +
-                                      "): that 16 bit is no worse says little"});
-  }
 }
 
 // What is wrong in FP32 already is said first: no precision heals it.
@@ -232,52 +77,6 @@ bool reproduces(const PlainRun& plain, const WatchedRun& watched) {
   return true;
 }
 
-// Bad values of one traced step that show nowhere afterwards.
-void add_swallowed(const TracedStep& traced, std::int64_t step, Json& list) {
-  for (const auto& bad : traced.swallowed) {
-    if (list.size() == kMostSwallowed) return;
-    list.push_back(bad.json);
-    list.back()["step"] = step;
-  }
-}
-
-// The first bad step is traced, if there is one, and those whose states are shadowed, in trials that pass as
-// well: what is swallowed on the way shows in no result.
-Json explanation(const TrainingSetup& setup, const Way& way, const WatchedRun& watched,
-                 Judgement& judgement) {
-  Json json{{"traced_steps", Json::array()}, {"swallowed", Json::array()}};
-  const auto trainer = setup.trainer(way, setup.session.seed);
-  if (watched.before_bad) {
-    trainer->restore(*watched.before_bad);
-    const TracedStep traced = trace_step(setup.session, *trainer);
-    if (traced.first) {
-      json["first_bad"] = traced.first->json;
-      if (judgement.verdict == Verdict::kNonfinite) {
-        judgement.reason +=
-            "; first bad value, at step " + std::to_string(*watched.bad_step) + ": " + traced.first->sentence;
-      }
-    }
-  }
-  for (const cases::Checkpoint& state : watched.shadows) {
-    const auto step = state.state.at("iteration").get<std::int64_t>();
-    const auto fresh = setup.trainer(way, setup.session.seed);
-    fresh->restore(state);
-    add_swallowed(trace_step(setup.session, *fresh), step, json["swallowed"]);
-    json["traced_steps"].push_back(step);
-  }
-  if (!json["swallowed"].empty()) {
-    const Json& first = json["swallowed"][0];
-    judgement.findings.push_back(
-        {"ordinary", "swallowed",
-         "a NaN or infinity at step " + first.at("step").dump() +
-             " shows neither in the loss nor in gradients or weights: " +
-             (first.contains("operator") ? first.at("operator").get<std::string>()
-                                         : "tensor '" + first.at("tensor").get<std::string>() + "'") +
-             ": " + first.at("text").get<std::string>()});
-  }
-  return json;
-}
-
 // The trial's answer but for its training: what ran, in which types, and what phase 2 holds against it.
 Json answer_body(const TrainingSetup& setup, const Way& way, const precision::Precision& precision,
                  const PlainRun& plain) {
@@ -303,6 +102,49 @@ Json answer_body(const TrainingSetup& setup, const Way& way, const precision::Pr
   return body;
 }
 
+// At the first step whose update changed nothing: are the gradients zero, and no larger scale revives them?
+bool has_nothing_to_learn(const TrainingSetup& setup, const Way& way, const WatchedRun& watched) {
+  if (!watched.before_unchanged) return false;
+  const cases::Checkpoint& state = *watched.before_unchanged;
+  const auto oracle = setup.oracle(setup.session.seed);
+  const auto step = state.state.at("iteration").get<std::size_t>();
+  const double scale = watched.steps.at(step).scale;
+  const ShadowStep shadow = shadow_step(setup, way, state, unscaled_gradients(*oracle, state), scale);
+  return shadow.own_norm == 0 && shadow.zeros.underflow == 0;
+}
+
+// What a failing trial failed by, as it was judged stage by stage: the last one that made its verdict.
+class Cause {
+ public:
+  explicit Cause(const Judgement& judgement) : judgement_(judgement) {}
+  void after(Trouble::Kind kind) {
+    if (judgement_.verdict == before_) return;
+    before_ = judgement_.verdict;
+    kind_ = kind;
+  }
+  Trouble::Kind kind() const { return kind_; }
+
+ private:
+  const Judgement& judgement_;
+  Verdict before_ = Verdict::kPass;
+  Trouble::Kind kind_ = Trouble::Kind::kSteps;
+};
+
+// `gradient`: the state of the shadow step that failed.
+Trouble trouble_of(const results::Rules::Training& rules, Trouble::Kind kind, const WatchedRun& watched,
+                   const cases::Checkpoint* gradient, bool skips_too_often) {
+  Trouble trouble{.kind = kind, .skips_too_often = skips_too_often};
+  if (kind == Trouble::Kind::kGradient && gradient != nullptr) trouble.state = *gradient;
+  if (kind == Trouble::Kind::kUpdates) trouble.state = watched.before_unchanged;
+  if (kind == Trouble::Kind::kSteps) {
+    trouble.state = watched.before_bad;
+    trouble.steps = std::max(kLeastIsolationSteps, rules.max_consecutive_skips + 2);
+  }
+  if (trouble.state)
+    trouble.scale = scale_at(watched, trouble.state->state.at("iteration").get<std::size_t>());
+  return trouble;
+}
+
 }  // namespace
 
 Json trained_weights(const TrainingSetup& setup, const precision::Precision& precision) {
@@ -319,16 +161,20 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
   const auto numerics = numerics_scope(precision);
 
   if (is_baseline) check_labels(setup);
-  audit_loop(setup, way);
+  const std::string clipping = audit_loop(setup, way);
+  if (way.scaler) audit_scale(setup, clipping);
   const PlainRun plain = run_plainly(setup, way);
   const auto watched_trainer = setup.trainer(way, session.seed);
   WatchedRun watched = watch(*watched_trainer, rules.updates, shadow_steps(rules));
+  refuse_changes_in_skips(watched);
 
   TrialAnswer answer;
   Judgement& judgement = answer.judgement;
+  Cause cause(judgement);
   judge_finite(watched, way.scaler, judgement);
   Json training{{"updates", rules.updates}, {"scaler", way.scaler}};
   training.update(judge_scaling(rules, watched, way.scaler, judgement));
+  cause.after(Trouble::Kind::kSteps);
   const bool repeatable = reproduces(plain, watched);
   if (!repeatable) {
     judgement.findings.push_back({"ordinary", "unrepeatable",
@@ -336,31 +182,40 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
                                   "is said of its steps was seen only under observation"});
   }
   if (is_baseline) judge_progress(watched, judgement);
-  judge_updates(watched, judgement);
-  if (is_baseline) baseline = TrainingBaseline{std::move(watched), {}};
+  judge_updates(watched, has_nothing_to_learn(setup, way, watched), judgement);
+  cause.after(Trouble::Kind::kUpdates);
+  if (is_baseline) baseline = TrainingBaseline{std::move(watched), {}, {}};
   const WatchedRun& steps = is_baseline ? baseline->watched : watched;
-  training["shadow"] = judge_shadows(setup, way, take_shadows(setup, way, baseline->watched, steps),
-                                     steps.parameters, judgement);
+  const Shadows shadows = take_shadows(setup, way, baseline->watched, steps);
+  const cases::Checkpoint* wrong = judge_shadows(rules, way, shadows, baseline->watched, judgement);
+  training["shadow"] = to_json(shadows, steps.parameters);
+  cause.after(Trouble::Kind::kGradient);
   Json absent = Json::object();
   if (results::opens_gate(judgement.verdict, session.rules.suspect_opens_gate)) {
     const auto qualities = train_all(setup, way, plain.quality);
-    if (is_baseline) baseline->qualities = qualities;
-    training["quality"] = is_baseline ? judge_baseline_quality(setup, qualities, judgement)
-                                      : judge_final_quality(setup, baseline->qualities, qualities, judgement);
+    if (is_baseline) {
+      baseline->qualities = qualities;
+      baseline->untrained = untrained(setup);
+    }
+    training["quality"] =
+        is_baseline
+            ? judge_baseline_quality(setup, qualities, baseline->untrained, judgement)
+            : judge_final_quality(setup, baseline->qualities, baseline->untrained, qualities, judgement);
+    cause.after(Trouble::Kind::kQuality);
   } else {
     absent["quality"] = "the training failed before its quality could be judged";
   }
   if (steps.bad_step) training["bad_step"] = *steps.bad_step;
   training["steps"] = to_json(steps);
-  const Json explained = explanation(setup, way, steps, judgement);
+  const Json explained = explain_steps(setup, way, steps, judgement);
   if (is_baseline) blame_baseline(setup, steps, explained, judgement);
   const bool failed = !results::opens_gate(judgement.verdict, session.rules.suspect_opens_gate);
   if (checkpoints != nullptr) keep_before_bad(steps, judgement, failed, *checkpoints);
   if (!is_baseline && failed && judgement.verdict != Verdict::kAmbiguous) {
-    const int until = steps.bad_step ? static_cast<int>(*steps.bad_step) + 1 : 1;
-    const int least = std::min(rules.updates, std::max(8, rules.max_consecutive_skips + 2));
-    const Isolation isolation = isolate(
-        setup, precision.type, std::clamp(until, std::min(least, kMostIsolationSteps), kMostIsolationSteps));
+    const bool too_often =
+        training.at("skipped").get<int>() >
+        rules.max_skipped_share * (training.at("skipped").get<int>() + training.at("applied").get<int>());
+    const Isolation isolation = isolate(setup, way, trouble_of(rules, cause.kind(), steps, wrong, too_often));
     training["isolation"] = isolation.json;
     judgement.reason += "; " + isolation.words;
   }

@@ -16,6 +16,7 @@ namespace ampgate::validate {
 struct TrainingBaseline {
   WatchedRun watched;
   std::vector<FinalQuality> qualities;
+  Untrained untrained;
 };
 
 // A training of its own, plainly: {"weights": digest of the weights that it ends with}.

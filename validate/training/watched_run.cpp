@@ -46,11 +46,16 @@ class Watcher : public cases::StepObserver {
       report_.scaled_nonfinite += scan.nans + scan.infinities;
     });
   }
-  void gradients() override {
-    for_each_gradient(trainer_, [&](const at::Tensor& gradient) {
-      report_.gradients.push_back(stats_of(gradient));
-      report_.nonfinite += report_.gradients.back().nonfinite;
-    });
+  void stepping(std::size_t optimizer) override {
+    report_.rates[optimizer] = trainer_.optimizers()[optimizer]->learning_rate();
+  }
+  void gradients(std::size_t optimizer) override {
+    std::size_t number = 0;  // of its first parameter
+    for (std::size_t i = 0; i < optimizer; ++i) number += trainer_.optimizers()[i]->parameters().size();
+    for (const auto& parameter : trainer_.optimizers()[optimizer]->parameters()) {
+      report_.gradients.at(number) = stats_of(parameter.grad());
+      report_.nonfinite += report_.gradients[number++]->nonfinite;
+    }
   }
 
  private:
@@ -65,14 +70,38 @@ bool weights_are_finite(const cases::Trainer& trainer) {
   });
 }
 
-std::vector<std::string> digests_by_optimizer(const cases::Trainer& trainer) {
-  std::vector<std::string> digests;
+// By optimizer, then by parameter.
+using Digests = std::vector<std::vector<std::string>>;
+
+Digests digests_of(const cases::Trainer& trainer) {
+  Digests digests;
   for (const auto& optimizer : trainer.optimizers()) {
     digests.emplace_back();
     for (const auto& parameter : optimizer->parameters())
-      digests.back() += backends::digest(parameter.detach());
+      digests.back().push_back(backends::digest(parameter.detach()));
   }
   return digests;
+}
+
+void note_changes(const Digests& before, const Digests& after, StepReport& report,
+                  std::vector<bool>& trained) {
+  std::size_t number = 0;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const bool changed = after[i] != before[i];
+    const bool unchanged = report.stepped[i] && !changed;
+    report.at_rest.push_back(unchanged && report.rates[i] == 0);
+    report.unchanged.push_back(unchanged && report.rates[i] != 0);
+    report.changed_in_skip.push_back(report.called[i] && !report.stepped[i] && changed);
+    report.zero_gradients.push_back(true);
+    for (std::size_t j = 0; j < after[i].size(); ++j, ++number) {
+      trained[number] = trained[number] || after[i][j] != before[i][j];
+      if (report.gradients[number] && report.gradients[number]->norm != 0) report.zero_gradients[i] = false;
+    }
+  }
+}
+
+bool any(const std::vector<bool>& flags) {
+  return std::find(flags.begin(), flags.end(), true) != flags.end();
 }
 
 // Finds the step that a failure goes back to while the training runs: states are kept of few steps.
@@ -120,6 +149,14 @@ Json short_number(double value) {
   return std::stod(text);
 }
 
+// By optimizer; null: its step was not called.
+Json stepped_json(const StepReport& step) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < step.stepped.size(); ++i)
+    json.push_back(step.called[i] ? Json(static_cast<bool>(step.stepped[i])) : Json());
+  return json;
+}
+
 }  // namespace
 
 at::Tensor values_of(const at::Tensor& gradient) {
@@ -132,11 +169,13 @@ std::string weights_digest(const cases::Trainer& trainer) {
 
 WatchedRun watch(cases::Trainer& trainer, int steps, const std::vector<int>& shadow_at) {
   WatchedRun run;
+  run.first_step = trainer.iteration();
   for (const auto& optimizer : trainer.optimizers()) {
     for (std::size_t i = 0; i < optimizer->parameters().size(); ++i)
       run.parameters.push_back(optimizer->name(i));
   }
-  std::vector<std::string> before = digests_by_optimizer(trainer);
+  run.trained.resize(run.parameters.size());
+  Digests before = digests_of(trainer);
   BadStep bad;
   for (int number = 0; number < steps; ++number) {
     std::optional<cases::Checkpoint> state;
@@ -145,19 +184,23 @@ WatchedRun watch(cases::Trainer& trainer, int steps, const std::vector<int>& sha
       run.shadows.push_back(state ? *state : trainer.save());
     }
     StepReport report;
+    report.gradients.resize(run.parameters.size());
+    report.rates.resize(trainer.optimizers().size());
     report.scale = trainer.scale();
     Watcher watcher(trainer, report);
     trainer.run_step(&watcher);
     report.growth_tracker = trainer.growth_tracker();
+    report.called = trainer.step_called();
     report.stepped = trainer.stepped();
     for (const auto& optimizer : trainer.optimizers())
       report.learning_rates.push_back(optimizer->learning_rate());
     report.weights_finite = weights_are_finite(trainer);
     report.weights = weights_digest(trainer);
-    std::vector<std::string> after = digests_by_optimizer(trainer);
-    for (std::size_t i = 0; i < after.size(); ++i)
-      report.unchanged.push_back(report.stepped[i] && after[i] == before[i]);
+    Digests after = digests_of(trainer);
+    note_changes(before, after, report, run.trained);
     before = std::move(after);
+    if (state && !run.before_unchanged && any(report.unchanged) && report.applied())
+      run.before_unchanged = *state;
     if (state) bad.note(static_cast<std::size_t>(number), report, *std::move(state));
     run.steps.push_back(std::move(report));
   }
@@ -174,7 +217,7 @@ Json to_json(const WatchedRun& run) {
     json["loss"].push_back(short_number(step.loss));
     json["scale"].push_back(results::number(step.scale));
     json["growth_tracker"].push_back(step.growth_tracker);
-    json["stepped"].push_back(step.stepped);
+    json["stepped"].push_back(stepped_json(step));
     json["learning_rate"].push_back(step.learning_rates);
     json["scaled_nonfinite"].push_back(step.scaled_nonfinite);
     json["nonfinite"].push_back(step.nonfinite);
@@ -184,8 +227,9 @@ Json to_json(const WatchedRun& run) {
   for (std::size_t i = 0; i < run.parameters.size(); ++i) {
     Json& rows = json["gradients"][run.parameters[i]] = Json::array();
     for (const auto& step : run.steps) {
-      const GradientStats& stats = step.gradients.at(i);
-      rows.push_back({short_number(stats.norm), short_number(stats.largest), short_number(stats.zeros)});
+      rows.push_back(Json::array());
+      if (const auto& stats = step.gradients.at(i))
+        rows.back() = {short_number(stats->norm), short_number(stats->largest), short_number(stats->zeros)};
     }
   }
   return json;

@@ -73,7 +73,7 @@ def kept_steps(steps: Json) -> list[int]:
 
 
 def skipped(steps: Json, step: int) -> bool:
-    return step < len(steps["stepped"]) and not all(steps["stepped"][step])
+    return step < len(steps["stepped"]) and False in steps["stepped"][step]  # null: its step was not called
 
 
 def at(values: Sequence[float | str], step: int) -> float | None:
