@@ -20,14 +20,14 @@ void move_checkpoints(Json& trial, const fs::path& from, const fs::path& to) {
 
 std::vector<std::string> replay_lines(const Json& record, const std::string& path,
                                       const std::string& worker) {
-  const std::string where = worker.empty() ? "" : " --worker " + quoted(absolute(worker));
+  const std::string where = worker.empty() ? "" : " --worker " + word(absolute(worker));
   std::vector<std::string> lines;
   for (const auto& trial : record.at("trials")) {
     const Json bad = trial.value(Json::json_pointer("/checkpoints/before_bad"), Json());
     if (bad.is_null()) continue;
     const auto id = trial.at("id").get<std::string>();
     lines.push_back(fmt::format("Step {} made {} fail. That batch again: ampgate reproduce {} {}{}",
-                                bad.at("step").get<std::int64_t>(), id, path, id, where));
+                                bad.at("step").get<std::int64_t>(), id, word(path), id, where));
   }
   return lines;
 }

@@ -1,8 +1,11 @@
 // Words and paths as a shell takes them, for the commands that the driver prints and records.
 #pragma once
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "results/json.h"
 
@@ -13,6 +16,15 @@ inline std::string quoted(const std::string& word) {
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
+}
+
+// In quotes only where a shell would take it for something else.
+inline std::string word(const std::string& text) {
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("_./-+:,@%=").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  return plain ? text : quoted(text);
 }
 
 // From the root, so that the command works in any folder.

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "cases/training/like.h"
+#include "cases/training/misuse.h"
 #include "cases/training/sparse_parts.h"
 
 namespace ampgate::cases {
@@ -89,6 +90,7 @@ void Optimizer::step_sgd(const at::Tensor& parameter, at::Tensor gradient, Momen
 }
 
 void Optimizer::step_adamw(const at::Tensor& parameter, const at::Tensor& gradient, Moments& moments) const {
+  if (gradient.is_sparse()) throw Misuse("AdamW does not support sparse gradients; SGD does");
   if (!moments.first.defined()) {
     moments.first = at::zeros_like(parameter, at::MemoryFormat::Preserve);
     moments.second = at::zeros_like(parameter, at::MemoryFormat::Preserve);

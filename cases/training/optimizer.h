@@ -31,7 +31,8 @@ class Optimizer : public precision::Optimizer {
   const std::vector<at::Tensor>& parameters() const override { return parameters_; }
   const std::string& name(std::size_t parameter) const { return names_[parameter]; }
 
-  // Parameters without a gradient are passed over.
+  // Parameters without a gradient are passed over. AdamW throws Misuse for sparse gradients, as PyTorch's
+  // does.
   void step() override;
   void zero_grad();
 

@@ -19,6 +19,7 @@ void StepOrder::begin(const std::vector<std::unique_ptr<Optimizer>>& optimizers)
   stepped_.assign(optimizers.size(), false);
   step_called_ = unscaled_ = stepped_;
   ever_called_.resize(optimizers.size());
+  ever_stepped_.resize(optimizers.size());
   advanced_.assign(training_.schedules.size(), false);
   ever_advanced_.resize(training_.schedules.size());
   losses_.clear();
@@ -69,16 +70,27 @@ void StepOrder::check_end(const std::vector<std::unique_ptr<Optimizer>>& optimiz
   }
 }
 
-void StepOrder::check_all_used() const {
+void StepOrder::check_all_stepped() const {
   for (std::size_t i = 0; i < ever_called_.size(); ++i) {
     if (!ever_called_[i])
       throw Misuse(optimizer_words(i) + " was not stepped in any step: its parameters are never updated");
   }
+}
+
+std::vector<std::string> StepOrder::unused_schedules() const {
+  std::vector<std::string> unused;
   for (std::size_t i = 0; i < ever_advanced_.size(); ++i) {
-    if (!ever_advanced_[i])
-      throw Misuse("schedule " + std::to_string(i) + " was not advanced in any step: the learning rate of " +
-                   optimizer_words(training_.schedules[i].optimizer) + " stays what it is");
+    const std::size_t optimizer = training_.schedules[i].optimizer;
+    if (ever_advanced_[i] || !ever_stepped_[optimizer]) continue;
+    unused.push_back("schedule " + std::to_string(i) + " is not advanced in any step: the learning rate of " +
+                     optimizer_words(optimizer) + " stays what it is");
   }
+  return unused;
+}
+
+void StepOrder::note_step(std::size_t optimizer, bool stepped) {
+  stepped_[optimizer] = stepped;
+  if (stepped) ever_stepped_[optimizer] = true;
 }
 
 void StepOrder::check_forward(int micro_batch) const {
@@ -97,6 +109,10 @@ void StepOrder::check_backward(const at::Tensor& loss) {
     throw Misuse(
         "backward inside autocast: gradients are computed in the types of the forward pass, and "
         "autocast on top changes them again; leave the scope before backward");
+  }
+  if (loss.numel() != 1) {
+    throw Misuse("the loss is no scalar, it has " + std::to_string(loss.numel()) +
+                 " elements: grad can be implicitly created only for scalar outputs");
   }
   if (!loss.requires_grad()) {
     throw Misuse("the loss has no gradient: a scaler, or backward, in inference");

@@ -6,21 +6,15 @@
 
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cases/training/misuse.h"
 #include "cases/training/optimizer.h"
 #include "cases/training/training.h"
 
 namespace ampgate::cases {
-
-// The training step is put together wrongly: what PyTorch raises no error for, found by its harness.
-class Misuse : public std::logic_error {
- public:
-  using std::logic_error::logic_error;
-};
 
 // "optimizer 1"
 std::string optimizer_words(std::size_t optimizer);
@@ -34,8 +28,10 @@ class StepOrder {
   void begin(const std::vector<std::unique_ptr<Optimizer>>& optimizers);
   // At the end of it.
   void check_end(const std::vector<std::unique_ptr<Optimizer>>& optimizers);
-  // After all steps: what a training has and no step of it uses.
-  void check_all_used() const;
+  // After all steps: throws for an optimizer that no step used.
+  void check_all_stepped() const;
+  // After all steps: schedules that no step advanced although their optimizer stepped, in words.
+  std::vector<std::string> unused_schedules() const;
 
   // Gradients are none: what they were made of counts no more.
   void note_zero_grad();
@@ -54,7 +50,7 @@ class StepOrder {
   bool ever_clipped() const { return ever_clipped_; }
   void check_step(std::size_t optimizer) const;
   void note_step_called(std::size_t optimizer);
-  void note_step(std::size_t optimizer, bool stepped) { stepped_[optimizer] = stepped; }
+  void note_step(std::size_t optimizer, bool stepped);
 
   void check_update() const;
   void note_update() { updated_ = true; }
@@ -86,7 +82,7 @@ class StepOrder {
   int backwards_ = 0;
   bool updated_ = false;
   // In any step:
-  std::vector<bool> ever_called_, ever_advanced_;
+  std::vector<bool> ever_called_, ever_stepped_, ever_advanced_;
   bool ever_clipped_ = false;
 };
 

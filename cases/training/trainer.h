@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -112,9 +111,8 @@ class Trainer {
   const std::vector<bool>& stepped() const { return order_.stepped(); }
   // Steps since this object was made in which every optimizer that was called updated its weights.
   std::int64_t applied_steps() const { return applied_steps_; }
-  // Throws Misuse for an optimizer or a schedule that no step has used so far.
-  void check_all_used() const { order_.check_all_used(); }
-  bool ever_clipped() const { return order_.ever_clipped(); }
+  // What all steps so far have in common.
+  const StepOrder& order() const { return order_; }
   const State& state() const { return state_; }
   std::vector<at::Tensor> weights() const;  // in the order of the state
   // What the next step begins with: its first micro-batch, and the weights.

@@ -316,6 +316,30 @@ TEST(Trainer, ClippingAfterTheStepIsMisuse) {
   }
 }
 
+TEST(Trainer, SchedulesThatNoStepAdvancesAreNamed) {
+  const auto unused = [](double init_scale) {
+    Case definition = test_case(constant_setup, constant_loss,
+                                {.optimizers = {kSgd}, .schedules = {{.optimizer = 0, .gamma = 0.5}}});
+    definition.training->step = [](Trainer& trainer) {
+      trainer.zero_grad();
+      trainer.backward(trainer.forward(0));
+      trainer.step(0);
+      trainer.update();
+    };
+    Trained trained(std::move(definition), true, init_scale);
+    trained.trainer->run_step();
+    return trained.trainer->order().unused_schedules();
+  };
+  EXPECT_EQ(unused(8).size(), 1U);
+  EXPECT_TRUE(unused(std::ldexp(1.0, 127)).empty()) << "the step was skipped: it could not be advanced";
+}
+
+TEST(Trainer, ALossThatIsNoScalarIsMisuse) {
+  const auto each = [](Trainer& trainer) { trainer.backward(trainer.state()[kW].expand({3}) * 1); };
+  EXPECT_NE(misuse({.optimizers = {kSgd}}, each).find("the loss is no scalar, it has 3 elements"),
+            std::string::npos);
+}
+
 TEST(Trainer, NumbersOfWhatIsNotThereAreMisuse) {
   const auto says = [](void (*step)(Trainer&)) { return misuse({.optimizers = {kSgd}}, step); };
   EXPECT_EQ(says([](Trainer& trainer) { trainer.forward(1); }),
@@ -354,10 +378,10 @@ TEST(Trainer, OptimizersMayTakeTurns) {
   Trained trained(std::move(definition), true, 8);
   trained.trainer->run_step();
   EXPECT_EQ(trained.trainer->step_called(), (std::vector<bool>{true, false}));
-  EXPECT_THROW(trained.trainer->check_all_used(), Misuse) << "the second one has not had its turn";
+  EXPECT_THROW(trained.trainer->order().check_all_stepped(), Misuse) << "the second one has not had its turn";
   trained.trainer->run_step();
   EXPECT_EQ(trained.trainer->stepped(), (std::vector<bool>{false, true}));
-  EXPECT_NO_THROW(trained.trainer->check_all_used());
+  EXPECT_NO_THROW(trained.trainer->order().check_all_stepped());
   EXPECT_EQ(trained.trainer->applied_steps(), 2);
 }
 

@@ -68,9 +68,7 @@ WITHOUT = {
     "second_never_stepped": "optimizer 1 was not stepped in any step",
     "zeroed_every_other_time": "zero_grad was forgotten",
     "clip_after_step": "are clipped after its step",
-    "clip_never": "clip_norm is 1e-06, and no step clips: gradients of norm",
     "schedule_twice": "advances twice in one step",
-    "schedule_never": "schedule 0 was not advanced in any step",
     "negative_rate": "optimizer 0: Invalid learning rate: -0.01",
     "large_batch": "an effective batch has 80 rows, and 'x' only 64",
     "step_beside": "optimizer 0 was stepped beside the scaler's step: 2 updates",
@@ -90,6 +88,7 @@ WITHOUT = {
 
 RIGHT = [
     "none", "none_by_hand", "none_centred", "none_by_scaled_limit", "none_take_turns", "none_take_turns_and_clear_one",
+    "none_clip_never", "none_schedule_never",
 ]  # fmt: skip
 
 
@@ -124,3 +123,17 @@ def test_a_loop_that_is_right_is_not_accused(trials: Trials, case: str) -> None:
         trial = trials[case][precision]
         assert trial["verdict"] in ("pass", "ambiguous"), trial["reason"]
         assert "misuse" not in trial["reason"]
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("none_clip_never", "clip_norm is 1e-06, and no step clips: gradients of norm"),
+        ("none_schedule_never", "schedule 0 is not advanced in any step"),
+    ],
+)
+def test_what_no_step_uses_is_a_finding(trials: Trials, case: str, words: str) -> None:
+    for precision in ("fp32", "autocast-fp16", "autocast-bf16"):
+        found = [one["text"] for one in trials[case][precision]["findings"] if one["verdict"] == "unused"]
+        assert any(words in text for text in found), trials[case][precision]["findings"]
+    assert not [one for one in trials["none"]["fp32"]["findings"] if one["verdict"] == "unused"]

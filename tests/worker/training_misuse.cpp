@@ -428,9 +428,9 @@ std::vector<Case> all() {
       with_step("second_never_stepped", second_never_stepped),
       with_step("zeroed_every_other_time", zeroed_every_other_time),
       with_step("clip_after_step", clip_after_step),
-      with_step("clip_never", clip_never),
+      with_step("none_clip_never", clip_never),
       with_step("schedule_twice", schedule_twice),
-      with_step("schedule_never", schedule_never),
+      with_step("none_schedule_never", schedule_never),
       with_step("never_stepped", never_stepped),
       with_step("step_beside", step_beside),
       with_step("updated_by_hand", updated_by_hand),
@@ -456,7 +456,7 @@ std::vector<Case> all() {
       definition.training->clip_norm = 0;
   }
   for (auto& definition : cases) {
-    if (definition.name == "misuse_clip_never") definition.training->clip_norm = 1e-6;
+    if (definition.name == "misuse_none_clip_never") definition.training->clip_norm = 1e-6;
   }
   cases.push_back(sound("negative_rate"));
   cases.back().training->optimizers[0].learning_rate = -0.01;

@@ -34,6 +34,22 @@ Json by_seed(const std::vector<FinalQuality>& qualities) {
   return values;
 }
 
+// Where the rows of the data hold a NaN or an infinity, which is the first thing to look at.
+std::string nonfinite_rows(const TrainingSetup& setup, std::uint64_t seed) {
+  const cases::State state = setup.original(seed);
+  for (const auto& [rows, held_out] : setup.definition.training->rows) {
+    for (const auto& name : {rows, held_out}) {
+      const at::Tensor* values = state.find(name);
+      if (values == nullptr || !values->is_floating_point()) continue;
+      const at::Tensor bad = values->isfinite().logical_not().nonzero();
+      if (bad.size(0) == 0) continue;
+      return "; '" + name + "' holds values that are not finite, the first in row " +
+             std::to_string(bad[0][0].item<std::int64_t>()) + ": change the data, not the precision";
+    }
+  }
+  return "";
+}
+
 const FinalQuality* first_nonfinite(const std::vector<FinalQuality>& qualities) {
   const auto found = std::find_if(qualities.begin(), qualities.end(),
                                   [](const auto& quality) { return !std::isfinite(quality.value); });
@@ -161,8 +177,10 @@ std::string why_meaningless(const TrainingSetup& setup, const std::vector<FinalQ
   return "the FP32 training itself ends with " + name + text(mean_of(baseline)) + ", where " +
          (accuracy ? "one answer for everything has " : "one number for everything has ") +
          text(mean_of(untrained.chance)) +
-         (accuracy ? "" : " and the untrained model " + text(mean_of(untrained.fresh))) +
-         ": a model that learns nothing would be no worse by more than the margin";
+         (accuracy ? "" : " and the untrained model " + text(mean_of(untrained.fresh))) + ", which over " +
+         std::to_string(baseline.size()) +
+         " seeds is not shown to be worse by more than the margin: a model that learns nothing might pass as "
+         "well";
 }
 
 bool loses_quality(const TrainingSetup& setup, double baseline, double trial) {
@@ -230,7 +248,7 @@ Json judge_baseline_quality(const TrainingSetup& setup, const std::vector<FinalQ
             {"first_seed", baseline.front().seed},
             {"baseline", by_seed(baseline)}};
   if (const FinalQuality* bad = first_nonfinite(baseline)) {
-    judgement.worsen(Verdict::kNonfinite, nonfinite_words(*bad));
+    judgement.worsen(Verdict::kNonfinite, nonfinite_words(*bad) + nonfinite_rows(setup, bad->seed));
     return json;
   }
   if (const std::string why = why_meaningless(setup, baseline, untrained, json);

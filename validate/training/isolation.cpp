@@ -84,8 +84,7 @@ std::string blame_autocast(const Ways& ways, bool scaler, const std::string& typ
            "): autocast is to blame, their range is too wide for " + type;
   }
   return "autocast is to blame" + with_cause(own) +
-         (scaler ? ". Scaling alone does not fail, and autocast alone fails as well"
-                 : ". A scaler is not used");
+         (scaler ? ". Scaling alone does not fail, and autocast alone fails as well" : "");
 }
 
 std::string quality_list(const TrainingSetup& setup, const Ways& ways) {
@@ -93,6 +92,7 @@ std::string quality_list(const TrainingSetup& setup, const Ways& ways) {
   for (const auto& [name, outcome] : ways) {
     list += list.empty() ? "" : ", ";
     list += name + " " + (outcome.quality ? quality_words(setup, *outcome.quality) : outcome.problem);
+    if (outcome.skipped > 0) list += " with " + std::to_string(outcome.skipped) + " steps skipped";
   }
   return list;
 }

@@ -42,57 +42,69 @@ bool holds_values(const at::Tensor& gradient) {
   return gradient.defined() && values_of(gradient).ne(0).any().item<bool>();
 }
 
-// Are gradients that should be clipped stepped with as backward left them?
-class ClipAudit : public cases::StepObserver {
+// What becomes of gradients between backward and step: are they clipped where they should be, are they kept?
+class GradientAudit : public cases::StepObserver {
  public:
-  explicit ClipAudit(const cases::Trainer& trainer) : trainer_(trainer) {}
+  explicit GradientAudit(const cases::Trainer& trainer) : trainer_(trainer) {}
 
   // Without a scaler nothing else changes them.
   void scaled_gradients() override {
-    if (limit() <= 0 || trainer_.scales_gradients()) return;
-    for (std::size_t i = 0; i < trainer_.optimizers().size(); ++i) before_[i] = digests_of(i);
+    if (trainer_.scales_gradients()) return;
+    for (std::size_t i = 0; i < trainer_.optimizers().size(); ++i) before_[i] = look_at(i);
   }
   void gradients(std::size_t optimizer) override {
-    if (limit() > 0 && trainer_.scales_gradients()) before_[optimizer] = digests_of(optimizer);
+    if (trainer_.scales_gradients()) before_[optimizer] = look_at(optimizer);
   }
   void stepping(std::size_t optimizer) override {
-    if (limit() <= 0) return;
-    if (digests_of(optimizer) != before_[optimizer]) changed_ = true;
-    double squared = 0;
-    for (const auto& parameter : trainer_.optimizers()[optimizer]->parameters()) {
-      if (parameter.grad().defined())
-        squared += std::pow(values_of(parameter.grad()).to(at::kDouble).norm().item<double>(), 2);
-    }
-    if (std::isfinite(squared)) largest_ = std::max(largest_, std::sqrt(squared));
+    const Look now = look_at(optimizer), before = before_[optimizer];
+    if (now.digests != before.digests) changed_ = true;
+    if (std::isfinite(now.norm)) largest_ = std::max(largest_, now.norm);
+    if (now.norm == 0 && before.norm > 0) ++zeroed_[optimizer];
   }
 
   // After all steps.
-  void check() const {
+  std::vector<std::string> unused() const {
     constexpr double kBeyond = 1.001;
-    if (limit() <= 0 || trainer_.ever_clipped() || changed_ || largest_ <= kBeyond * limit()) return;
-    throw Misuse("clip_norm is " + text(limit()) + ", and no step clips: gradients of norm " +
-                 text(largest_) + " are stepped with");
+    const double limit = trainer_.training().clip_norm;
+    std::vector<std::string> words;
+    if (limit > 0 && !trainer_.order().ever_clipped() && !changed_ && largest_ > kBeyond * limit) {
+      words.push_back("clip_norm is " + text(limit) + ", and no step clips: gradients of norm " +
+                      text(largest_) + " are stepped with");
+    }
+    for (const auto& [optimizer, steps] : zeroed_) {
+      words.push_back("in " + std::to_string(steps) + " steps the gradients of " +
+                      cases::optimizer_words(optimizer) + " are set to zero between backward and its step");
+    }
+    return words;
   }
 
  private:
-  double limit() const { return trainer_.training().clip_norm; }
-  std::string digests_of(std::size_t optimizer) const {
+  struct Look {
     std::string digests;
+    double norm = 0;
+  };
+  Look look_at(std::size_t optimizer) const {
+    Look look;
     for (const auto& parameter : trainer_.optimizers()[optimizer]->parameters()) {
-      if (parameter.grad().defined()) digests += backends::digest(values_of(parameter.grad()));
+      if (!parameter.grad().defined()) continue;
+      const at::Tensor values = values_of(parameter.grad());
+      look.digests += backends::digest(values);
+      look.norm = std::hypot(look.norm, values.to(at::kDouble).norm().item<double>());
     }
-    return digests;
+    return look;
   }
 
   const cases::Trainer& trainer_;
-  std::map<std::size_t, std::string> before_;  // by optimizer
-  bool changed_ = false;                       // by hand, before its step
-  double largest_ = 0;
+  std::map<std::size_t, Look> before_;  // by optimizer
+  bool changed_ = false;                // by hand, before its step
+  double largest_ = 0;                  // norm that an optimizer stepped with
+  std::map<std::size_t, int> zeroed_;   // by optimizer: steps
 };
 
 class LoopAudit : public Interceptor {
  public:
-  LoopAudit(cases::Trainer& trainer, bool scaler) : trainer_(trainer), scaler_(scaler), clip_(trainer) {
+  LoopAudit(cases::Trainer& trainer, bool scaler)
+      : trainer_(trainer), scaler_(scaler), gradients_audit_(trainer) {
     for (std::size_t number = 0; number < trainer.optimizers().size(); ++number) {
       const cases::Optimizer& optimizer = *trainer.optimizers()[number];
       for (std::size_t i = 0; i < optimizer.parameters().size(); ++i)
@@ -107,7 +119,7 @@ class LoopAudit : public Interceptor {
       gradient.stale = false;
     }
     watched([&] {
-      trainer_.run_step(&clip_);
+      trainer_.run_step(&gradients_audit_);
       look_at_stale();
     });
   }
@@ -122,14 +134,13 @@ class LoopAudit : public Interceptor {
     });
   }
 
-  // After all steps: what the training has and no step uses.
-  void check_all_used() const {
-    trainer_.check_all_used();
-    if (!scaler_) clip_.check();  // what is clipped before unscale is audit_scale()'s
+  // After all steps.
+  LoopAuditResult result() const {
+    trainer_.order().check_all_stepped();
+    LoopAuditResult result{clipping_, trainer_.order().unused_schedules()};
+    for (auto& words : gradients_audit_.unused()) result.unused.push_back(std::move(words));
+    return result;
   }
-
-  // What looks like clipping, and may be right all the same.
-  const std::string& clipping() const { return clipping_; }
 
   void call(const c10::OperatorHandle& op, Stack& stack) override {
     const bool backward = torch::autograd::get_current_node() != nullptr;
@@ -260,7 +271,7 @@ class LoopAudit : public Interceptor {
 
   cases::Trainer& trainer_;
   const bool scaler_;
-  ClipAudit clip_;
+  GradientAudit gradients_audit_;
   std::vector<Gradient> gradients_;
   std::string problem_, clipping_;
   bool backward_seen_ = false;  // in this step
@@ -281,14 +292,14 @@ void audit_skipped_step(const TrainingSetup& setup, const Way& way) {
 
 }  // namespace
 
-std::string audit_loop(const TrainingSetup& setup, const Way& way) {
+LoopAuditResult audit_loop(const TrainingSetup& setup, const Way& way) {
   const auto trainer = setup.trainer(way, setup.session.seed);
   LoopAudit audit(*trainer, way.scaler);
   for (int step = 0; step < setup.session.rules.training.updates; ++step) audit.run_step();
-  audit.check_all_used();
   audit.evaluate();
+  LoopAuditResult result = audit.result();
   if (way.scaler) audit_skipped_step(setup, way);
-  return audit.clipping();
+  return result;
 }
 
 }  // namespace ampgate::validate

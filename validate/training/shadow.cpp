@@ -41,6 +41,7 @@ ShadowStep compare_gradients(const std::vector<at::Tensor>& trial, const std::ve
   for (std::size_t i = 0; i < fp64.size(); ++i) {
     if (!fp64[i].defined()) {
       result.errors.push_back(0);
+      result.norms.push_back(0);
       continue;
     }
     const at::Tensor own = trial[i].defined() ? trial[i] : fp64[i] * 0;
@@ -48,6 +49,7 @@ ShadowStep compare_gradients(const std::vector<at::Tensor>& trial, const std::ve
     const double norm = fp64[i].square().sum().item<double>();
     result.errors.push_back(std::isfinite(error) ? ratio(std::sqrt(error), std::sqrt(norm))
                                                  : std::numeric_limits<double>::infinity());
+    result.norms.push_back(std::sqrt(norm));
     squared_error += error;
     squared_norm += norm;
     squared_own += own.square().sum().item<double>();

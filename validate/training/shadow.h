@@ -17,7 +17,7 @@ struct ShadowStep {
   double norm = 0;      // |g64|, Euclidean over all parameters
   double own_norm = 0;  // |g|
   double error = 0;     // |g - g64| / |g64|, Euclidean over all parameters; infinity where g is not finite
-  std::vector<double> errors;  // by parameter
+  std::vector<double> errors, norms;  // the same by parameter
   ZeroShares zeros;
 };
 

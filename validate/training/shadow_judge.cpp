@@ -12,7 +12,10 @@ using results::Json;
 using results::Verdict;
 
 constexpr double kFp32GradientError = 1e-4;  // of a shadow step in FP32: it finds gradients that are wrong
-constexpr double kWrongParameter = 0.5;      // of one parameter's own gradient: reported
+// Of the whole gradient's norm: a parameter whose exact gradient is 0, as that of a bias before a batch norm,
+// has rounding for one.
+constexpr double kNoise = 1e-6;
+constexpr double kWrongParameter = 0.5;  // of one parameter's own gradient: reported
 
 // Near a minimum the gradient itself vanishes, and what is left of it is rounding: where its norm is under a
 // tenth of the largest, the final quality alone decides.
@@ -49,7 +52,8 @@ void judge_parameters(const std::vector<const ShadowStep*>& shadows, const Watch
               " gets no gradient: in every shadow step all of it underflows to zero; FP32 trains "
               "it, and here it stays as it was");
     } else if (all([&](const ShadowStep* shadow) {
-                 return shadow->errors[i] > kWrongParameter && std::isfinite(shadow->errors[i]);
+                 return shadow->errors[i] > kWrongParameter && std::isfinite(shadow->errors[i]) &&
+                        shadow->norms[i] > kNoise * shadow->norm;
                })) {
       double least = shadows.front()->errors[i];
       for (const auto* shadow : shadows) least = std::min(least, shadow->errors[i]);

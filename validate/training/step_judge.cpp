@@ -74,12 +74,14 @@ void judge_updates(const WatchedRun& watched, bool nothing_to_learn, Judgement& 
   }
   int alone = 0, beside_skip = 0, at_the_end = 0;
   std::size_t first = 0;
+  bool moved = false;
   for (std::size_t i = 0; i < watched.steps.size(); ++i) {
     const StepReport& step = watched.steps[i];
+    moved = moved || (any(step.stepped) && !any(step.unchanged) && !any(step.at_rest));
     if (!any(step.unchanged)) continue;
     if (!step.applied()) {
       ++beside_skip;
-    } else if (nothing_to_learn && i > 0 && all_zero_where_unchanged(step)) {
+    } else if (nothing_to_learn && moved && all_zero_where_unchanged(step)) {
       ++at_the_end;
     } else if (++alone == 1) {
       first = i;

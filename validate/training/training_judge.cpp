@@ -161,8 +161,8 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
   const auto numerics = numerics_scope(precision);
 
   if (is_baseline) check_labels(setup);
-  const std::string clipping = audit_loop(setup, way);
-  if (way.scaler) audit_scale(setup, clipping);
+  const LoopAuditResult audited = audit_loop(setup, way);
+  if (way.scaler) audit_scale(setup, audited.clipping);
   const PlainRun plain = run_plainly(setup, way);
   const auto watched_trainer = setup.trainer(way, session.seed);
   WatchedRun watched = watch(*watched_trainer, rules.updates, shadow_steps(rules));
@@ -170,6 +170,7 @@ TrialAnswer judge_training(const TrainingSetup& setup, const precision::Precisio
 
   TrialAnswer answer;
   Judgement& judgement = answer.judgement;
+  for (const auto& words : audited.unused) judgement.findings.push_back({"ordinary", "unused", words});
   Cause cause(judgement);
   judge_finite(watched, way.scaler, judgement);
   Json training{{"updates", rules.updates}, {"scaler", way.scaler}};
