@@ -21,7 +21,9 @@ function(ampgate_torch_target target)
   # CMake compiles programs with -fPIE and libraries with -fPIC, and a precompiled header serves one of the two.
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "EXECUTABLE")
-    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF INSTALL_RPATH "${LibTorch_ROOT_DIR}/lib")
+    # First what a bundle brings (scripts/bundle), then where LibTorch is on this machine.
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF
+      INSTALL_RPATH "$ORIGIN/../../../lib/torch/lib;$ORIGIN/../../../lib;${LibTorch_ROOT_DIR}/lib")
     target_compile_options(${target} PRIVATE -fPIC)
   endif()
   target_precompile_headers(${target} REUSE_FROM ampgate_pch)

@@ -104,7 +104,7 @@ std::vector<std::string> digests_of(const Json& files, const char* kind) {
 }  // namespace
 
 WorkerFolder find_worker_and_cases(const Options& options) {
-  WorkerFolder folder = find_worker(options.worker);
+  WorkerFolder folder = find_worker(options.worker, options.torch);
   if (options.case_files.empty() && options.libraries.empty()) return folder;
   const Json answer = ask(folder, files_of(options));
   folder.files = answer.at("files");

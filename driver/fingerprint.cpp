@@ -19,16 +19,16 @@ using results::Json;
 Json make_plan(const Options& options, const WorkerFolder& folder, const DeviceChoice& device) {
   const results::Rules rules;
   return Json{{"ampgate_plan", 1},
-          {"phase", "fingerprint"},
-          {"run_id", "fingerprint"},
-          {"build_id", folder.manifest.build_id},
-          {"device", device.name},
-          {"seed", 1},
-          {"process", 0},
-          {"rules", results::to_json(rules)},
-          {"rules_sha256", results::rules_digest(rules)},
-          {"settings", process_settings(options, device.numa_node)},
-          {"trials", Json::array()}};
+              {"phase", "fingerprint"},
+              {"run_id", "fingerprint"},
+              {"build_id", folder.manifest.build_id},
+              {"device", device.name},
+              {"seed", 1},
+              {"process", 0},
+              {"rules", results::to_json(rules)},
+              {"rules_sha256", results::rules_digest(rules)},
+              {"settings", process_settings(options, device.numa_node)},
+              {"trials", Json::array()}};
 }
 
 void print(const Json& document) {
@@ -50,9 +50,8 @@ Json take(const Options& options, const WorkerFolder& folder, const DeviceChoice
   WorkerSetup setup;
   setup.folder = &folder;
   setup.environment = child_environment(plan.at("settings").at("threads").get<int>());
-  Json document{{"ampgate_fingerprint", 1},
-                {"build_id", folder.manifest.build_id},
-                {"settings", plan.at("settings")}};
+  Json document{
+      {"ampgate_fingerprint", 1}, {"build_id", folder.manifest.build_id}, {"settings", plan.at("settings")}};
   std::string failure;
   const Json done = ask_about_device(
       setup, plan,
@@ -72,7 +71,7 @@ Json take(const Options& options, const WorkerFolder& folder, const DeviceChoice
 }  // namespace
 
 results::ExitCode fingerprint(const Options& options) {
-  const WorkerFolder folder = find_worker(options.worker);
+  const WorkerFolder folder = find_worker(options.worker, options.torch);
   Json documents = Json::array();
   for (const auto& device : choose_devices(options.device, folder)) {
     documents.push_back(take(options, folder, device));

@@ -48,7 +48,7 @@ results::ExitCode list(const Options& options) {
 }
 
 results::ExitCode devices(const Options& options) {
-  const Json found = ask_devices(find_worker(options.worker));
+  const Json found = ask_devices(find_worker(options.worker, options.torch));
   if (options.json) fmt::print("{}\n", results::to_text(found, 2));
   bool any = false;
   for (const auto& device : found) {

@@ -80,6 +80,10 @@ void refuse_empty_values(CLI::App& command) {
 void add_output(CLI::App& command, Options& options) {
   command.add_flag("--json", options.json, "JSON on standard output; progress goes to standard error");
   command.add_option("--worker", options.worker, "Worker folder: its name, or a path (AMPGATE_WORKER)");
+  command
+      .add_option("--torch", options.torch,
+                  "Folder of an installed torch package, for the workers of a slim bundle (AMPGATE_TORCH)")
+      ->type_name("DIR");
 }
 
 void add_case(CLI::App& command, Options& options) {

@@ -52,6 +52,7 @@ struct Options {
   bool json = false;
   bool quiet = false;
   std::string worker;    // name of a worker folder, or a path to one; empty: the only one there is
+  std::string torch;     // folder of an installed torch package, for workers that come without LibTorch
   std::string resume;    // a journal
   std::string evidence;  // bench: a record
   std::string in_turns;  // bench: the file in which runs that take turns meet

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string_view>
 
 #include "driver/memory.h"
 #include "driver/process.h"
@@ -155,6 +156,22 @@ std::string limit_words(const WorkerSetup& setup) {
   return "no answer within the limit of " + text + " s";
 }
 
+// LibTorch's folders before what the user's environment names: the workers are for that one.
+std::vector<std::string> variables(const WorkerSetup& setup) {
+  std::vector<std::string> all = setup.environment.variables;
+  if (setup.folder->library_path.empty()) return all;
+  constexpr std::string_view kName = "LD_LIBRARY_PATH=";
+  std::string path = std::string(kName) + setup.folder->library_path;
+  const auto given =
+      std::find_if(all.begin(), all.end(), [&](const auto& text) { return text.starts_with(kName); });
+  if (given != all.end()) {
+    path += ":" + given->substr(kName.size());
+    all.erase(given);
+  }
+  all.push_back(std::move(path));
+  return all;
+}
+
 }  // namespace
 
 Ending run_worker(const WorkerSetup& setup, const Json& plan, const EventSink& sink) {
@@ -162,7 +179,7 @@ Ending run_worker(const WorkerSetup& setup, const Json& plan, const EventSink& s
   const bool measures = phase == "bench" || phase == "inspect" || phase == "ceilings";
   Process process({measures ? setup.folder->bench() : setup.folder->validate(),
                    {},
-                   setup.environment.variables,
+                   variables(setup),
                    plan.dump(),
                    3,
                    setup.log,
@@ -191,7 +208,7 @@ Ending run_worker(const WorkerSetup& setup, const Json& plan, const EventSink& s
 
 Json ask_worker(const WorkerSetup& setup, const std::string& word, const std::string& input) {
   const auto program = setup.folder->validate();
-  Process process({program, {word}, setup.environment.variables, input, 1, {}});
+  Process process({program, {word}, variables(setup), input, 1, {}});
   std::string text, line;
   const auto deadline = Clock::now() + std::chrono::seconds(60);
   for (auto got = Process::Got::kLine; got != Process::Got::kEnd;) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "driver/installed_torch.h"
 #include "driver/names.h"
 #include "results/error.h"
 
@@ -70,7 +71,7 @@ bool WorkerFolder::has_accelerator_module() const {
   return false;
 }
 
-WorkerFolder find_worker(const std::string& wanted) {
+WorkerFolder find_worker(const std::string& wanted, const std::string& torch) {
   WorkerFolder folder;
   folder.path = locate(wanted);
   for (const auto& program : {folder.validate(), folder.bench()}) {
@@ -84,6 +85,10 @@ WorkerFolder find_worker(const std::string& wanted) {
     folder.manifest = parse_manifest(results::read_json_file(manifest.string()), manifest.string());
   } catch (const results::FileError& error) {
     throw EnvironmentError(error.what(), "build the workers again");
+  }
+  if (const fs::path needed = folder.path / "torch.json"; fs::exists(needed)) {
+    const results::Json needs = results::read_json_file(needed.string());
+    folder.library_path = library_path(installed_torch(torch, needs.value("version", "")));
   }
   return folder;
 }

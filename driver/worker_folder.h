@@ -12,7 +12,8 @@ namespace ampgate::driver {
 struct WorkerFolder {
   std::filesystem::path path;
   Manifest manifest;
-  results::Json files;  // of cases that are not this build's, as the worker found them; null: none
+  results::Json files;       // of cases that are not this build's, as the worker found them; null: none
+  std::string library_path;  // of a LibTorch that is installed elsewhere; empty: the workers find theirs
 
   std::string name() const { return path.filename().string(); }
   std::filesystem::path validate() const { return path / "ampgate-validate"; }
@@ -21,8 +22,9 @@ struct WorkerFolder {
 };
 
 // `wanted`: a name under libexec/ampgate, or a path to a folder; empty: AMPGATE_WORKER, else the only folder
-// there is. Throws results::EnvironmentError when there is none, several, or one that lacks a worker or a
-// readable manifest.
-WorkerFolder find_worker(const std::string& wanted);
+// there is. `torch`: the LibTorch of workers that come without one (a file torch.json says of which version),
+// as driver/installed_torch.h has it. Throws results::EnvironmentError when there is none, several, or one
+// that lacks a worker, a readable manifest, or its LibTorch.
+WorkerFolder find_worker(const std::string& wanted, const std::string& torch);
 
 }  // namespace ampgate::driver

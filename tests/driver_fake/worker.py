@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Both workers without LibTorch: speaks docs/protocol.md and misbehaves on request.
 
-FAKE_BLOCK_S is how long a block takes, FAKE_DISTURBED why the ceilings say too little, FAKE_ARITHMETIC what a probe finds.
+FAKE_BLOCK_S is how long a block takes, FAKE_DISTURBED why the ceilings say too little.
+FAKE_ARITHMETIC is what a probe finds.
 FAKE_GROWTH maps precisions to exponents: times grow with m (from 4) so, and a call's memory is its output.
 FAKE_WORKER is a JSON list of {"phase", "id", "do"}: when a trial of that id (fnmatch) starts in that phase, `do` one of
 segv, abort, exit0, exit1, hang, skip, give-up-N (say FAKE_ERROR and exit with N), or a verdict's word. "garbage",
