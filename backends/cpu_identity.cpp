@@ -71,9 +71,7 @@ std::string machine_id() {
   return id;
 }
 
-}  // namespace
-
-Identity cpu_identity() {
+Identity read_identity() {
   const auto processor = first_processor();
   const std::string name = value_or_unknown(processor, "model name");
   const std::string family = value_or_unknown(processor, "cpu family");
@@ -109,6 +107,14 @@ Identity cpu_identity() {
       {"machine_id", machine.empty() ? "not readable: the uuid does not tell apart machines of one model"
                                      : "part of the uuid"},
   };
+  return identity;
+}
+
+}  // namespace
+
+// Read once: a body that uses up descriptors must not make this another machine.
+Identity cpu_identity() {
+  static const Identity identity = read_identity();
   return identity;
 }
 

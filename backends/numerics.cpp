@@ -1,7 +1,10 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <c10/core/DefaultDtype.h>
+#include <c10/core/GradMode.h>
 
 #include <array>
+#include <cfenv>
 
 #include "backends/settings.h"
 
@@ -53,8 +56,14 @@ struct Switches {
   bool attention_math = context.userEnabledMathSDP();
   bool attention_cudnn = context.userEnabledCuDNNSDP();
   bool cpu_fp16_reduction = context.allowFP16ReductionCPU();
+  bool grad_mode = c10::GradMode::is_enabled();
+  int rounding = std::fegetround();
+  caffe2::TypeMeta default_type = c10::get_default_dtype();
 
   void restore() const {
+    c10::GradMode::set_enabled(grad_mode);
+    std::fesetround(rounding);
+    if (c10::get_default_dtype() != default_type) c10::set_default_dtype(default_type);
     if (at::get_num_threads() != threads) at::set_num_threads(threads);
     context.setDeterministicAlgorithms(deterministic, deterministic_warns);
     context.setDeterministicCuDNN(deterministic_cudnn);

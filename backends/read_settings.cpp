@@ -1,12 +1,14 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
+#include <c10/core/DefaultDtype.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
 #include <sched.h>
 #include <sys/prctl.h>
 
 #include <array>
+#include <cfenv>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
@@ -152,6 +154,27 @@ void add_numerics(Fields& fields) {
   fields.emplace_back("attention_cudnn", yes_no(context.userEnabledCuDNNSDP()));
 }
 
+std::string rounding_words(int mode) {
+  switch (mode) {
+    case FE_UPWARD:
+      return "upward";
+    case FE_DOWNWARD:
+      return "downward";
+    case FE_TOWARDZERO:
+      return "toward zero";
+    default:
+      return "unknown";
+  }
+}
+
+// What is as everywhere is not named, so that records of before it was looked at fit.
+void add_unusual(Fields& fields) {
+  if (const int mode = std::fegetround(); mode != FE_TONEAREST)
+    fields.emplace_back("rounding", rounding_words(mode));
+  if (const auto type = c10::get_default_dtype_as_scalartype(); type != c10::kFloat)
+    fields.emplace_back("default_dtype", c10::toString(type));
+}
+
 void add_thread_state(Fields& fields) {
   for (const auto& [name, device] : {std::pair{"cpu", c10::kCPU}, std::pair{"cuda", c10::kCUDA}}) {
     const bool enabled = at::autocast::is_autocast_enabled(device);
@@ -178,6 +201,7 @@ Fields read_settings() {
   };
   add_numerics(fields);
   add_thread_state(fields);
+  add_unusual(fields);
   for (const char* variable : kVariables) {
     if (const char* value = std::getenv(variable)) fields.emplace_back(std::string("env_") + variable, value);
   }

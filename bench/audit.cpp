@@ -21,8 +21,9 @@ std::string types(const Json& names) {
 }
 
 std::string in_words(const Json& record) {
-  return record.at("name").get<std::string>() + " (" + types(record.at("inputs")) + ") -> (" +
-         types(record.at("outputs")) + ") x" + record.at("count").dump();
+  const std::string text = record.at("name").get<std::string>() + " (" + types(record.at("inputs")) +
+                           ") -> (" + types(record.at("outputs")) + ") x" + record.at("count").dump();
+  return record.value("grad", false) ? text + " with grad mode on" : text;
 }
 
 // Empty, or the first place where the lists differ.

@@ -105,6 +105,10 @@ Cell run_cell(const std::string& name, Body& body, const CellPlan& plan, backend
   CellReporter reporter(cell);
   benchmark::RunSpecifiedBenchmarks(&reporter, nullptr, ".");
   if (failure) std::rethrow_exception(failure);
+  if (cell.time_ns <= 0) {
+    throw std::runtime_error("the clock stood still while " + std::to_string(cell.calls) +
+                             " calls were timed");
+  }
   if (cell.calls != plan.calls) {
     throw std::logic_error("Google Benchmark reports " + std::to_string(cell.calls) + " calls of " + name +
                            ", not " + std::to_string(plan.calls));

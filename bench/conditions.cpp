@@ -59,7 +59,9 @@ Json to_json(const backends::Telemetry& device) {
 }  // namespace
 
 Conditions conditions(backends::Backend& backend) {
-  return {backends::host_state(), backend.telemetry(), probe_ns()};
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return {backends::host_state(), backend.telemetry(),
+          std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(), probe_ns()};
 }
 
 Json to_json(const Conditions& now) {
@@ -74,9 +76,9 @@ Json to_json(const Conditions& now) {
   return json;
 }
 
-std::string disturbance(const Conditions& before, const Conditions& after, std::int64_t elapsed_ns,
-                        std::int64_t usual_probe_ns) {
-  const auto elapsed = static_cast<double>(std::max<std::int64_t>(elapsed_ns, 1));
+std::string disturbance(const Conditions& before, const Conditions& after, std::int64_t usual_probe_ns) {
+  // All that the counters counted, so also what was done around the cell between the two readings.
+  const auto elapsed = static_cast<double>(std::max<std::int64_t>(after.at_ns - before.at_ns, 1));
   std::vector<std::string> reasons;
   const double stolen = static_cast<double>(after.host.steal_ns - before.host.steal_ns) / elapsed;
   if (stolen > kNoticeable) reasons.push_back("the hypervisor took " + percent(stolen) + " of a CPU's time");
@@ -111,7 +113,7 @@ DisturbanceWatch::DisturbanceWatch(backends::Backend& backend)
 
 void DisturbanceWatch::begin() { before_ = conditions(backend_); }
 
-std::string DisturbanceWatch::end(std::int64_t elapsed_ns) {
+std::string DisturbanceWatch::end() {
   after_ = conditions(backend_);
   const auto keep = [](std::optional<double>& kept, const std::optional<double>& now, bool larger) {
     if (now && (!kept || (larger ? *now > *kept : *now < *kept))) kept = now;
@@ -127,7 +129,7 @@ std::string DisturbanceWatch::end(std::int64_t elapsed_ns) {
     std::nth_element(sorted.begin(), middle, sorted.end());
     usual = *middle;
   }
-  return disturbance(before_, after_, elapsed_ns, usual);
+  return disturbance(before_, after_, usual);
 }
 
 Json DisturbanceWatch::device() const { return to_json(after_.device); }

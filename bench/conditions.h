@@ -16,6 +16,7 @@ namespace ampgate::bench {
 struct Conditions {
   backends::HostState host;
   backends::Telemetry device;
+  std::int64_t at_ns = 0;     // when the host was asked, of the steady clock
   std::int64_t probe_ns = 0;  // shortest of a few runs of a fixed chain of dependent additions: 1 / clock
 };
 
@@ -30,9 +31,8 @@ class DisturbanceWatch {
   explicit DisturbanceWatch(backends::Backend& backend);
 
   void begin();
-  // Why what ran since begin(), `elapsed_ns` long, was disturbed, in words; empty: nothing is known against
-  // it.
-  std::string end(std::int64_t elapsed_ns);
+  // Why what ran since begin() was disturbed, in words; empty: nothing is known against it.
+  std::string end();
 
   // What the device told after the last cell: clock, temperature, power; without what it does not tell.
   results::Json device() const;
@@ -52,7 +52,6 @@ class DisturbanceWatch {
 };
 
 // The rule behind DisturbanceWatch, on two moments; `usual_probe_ns` is the median of this process's probes.
-std::string disturbance(const Conditions& before, const Conditions& after, std::int64_t elapsed_ns,
-                        std::int64_t usual_probe_ns);
+std::string disturbance(const Conditions& before, const Conditions& after, std::int64_t usual_probe_ns);
 
 }  // namespace ampgate::bench

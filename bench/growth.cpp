@@ -18,6 +18,11 @@ constexpr std::chrono::milliseconds kStretchTime(25);
 // body fill. With fewer calls in a stretch only more than such caches hold is a leak of malloc.
 constexpr std::int64_t kCachedChunks = 7;
 constexpr std::int64_t kCachedBytes = std::int64_t{64} << 10;
+// A container that keeps what it is given takes memory in jumps, each as large as all before: not the same in
+// every stretch, but more in each of some stretches that double.
+constexpr std::size_t kDoublings = 3;
+constexpr std::chrono::seconds kLongestLook(5);
+constexpr std::int64_t kLeastJump = std::int64_t{16} << 10;  // in all stretches, to look further
 
 struct Level {
   std::array<std::int64_t, kStretches> grown{};
@@ -52,6 +57,27 @@ std::int64_t stretch_calls(Body& body, backends::Backend& backend) {
   return std::clamp<std::int64_t>(kStretchTime / call, 1, std::min(kMostCalls, body.most_calls()));
 }
 
+// Each stretch makes twice as many calls as all before it. A body that becomes slower with each call is not
+// followed to the end.
+bool grows_by_doubling(Body& body, backends::Backend& backend, std::int64_t calls_in_stretch) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::int64_t stretches = kStretches;
+  std::int64_t grown = 0;
+  for (std::size_t doubling = 0; doubling < kDoublings; ++doubling, stretches *= 2) {
+    const std::int64_t before = malloc_bytes();
+    for (std::int64_t i = 0; i < stretches; ++i) {
+      if (std::chrono::steady_clock::now() - begin > kLongestLook) return false;
+      body.prepare(calls_in_stretch);
+      run_calls(body, calls_in_stretch);
+    }
+    backend.synchronize();
+    const std::int64_t now = malloc_bytes() - before;
+    if (now < kLeastJump || 2 * now < 3 * grown) return false;
+    grown = now;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::int64_t resident_bytes() {
@@ -81,12 +107,15 @@ Growth measure_growth(Body& body, backends::Backend& backend) {
     in_use.grown[i] = malloc_bytes() - in_use_before;
     resident.grown[i] = resident_bytes() - resident_before;
   }
+  bool in_use_leaks = in_use.is_leak(calls > kCachedChunks ? 1 : kCachedBytes);
+  if (!in_use_leaks && in_use.total() >= kLeastJump && calls > kCachedChunks)
+    in_use_leaks = grows_by_doubling(body, backend, calls);
   return {.calls = calls * static_cast<std::int64_t>(kStretches),
           .allocator_bytes = allocator.total(),
           .malloc_bytes = in_use.total(),
           .resident_bytes = resident.total(),
           .allocator_leaks = allocator.is_leak(1),
-          .malloc_leaks = in_use.is_leak(calls > kCachedChunks ? 1 : kCachedBytes),
+          .malloc_leaks = in_use_leaks,
           .resident_leaks = resident.is_leak(sysconf(_SC_PAGESIZE))};
 }
 

@@ -210,9 +210,8 @@ class GroupRun {
     const CellPlan plan{trial.calls, mode == Mode::kLatency || mode == Mode::kCold, flush_.get()};
     std::this_thread::sleep_for(kReadersTurn);
     watch_.begin();
-    const auto begin = Clock::now();
     const Cell cell = run_cell(trial.id(), trial.body(), plan, backend_, timer_);
-    std::string disturbance = watch_.end((Clock::now() - begin).count());
+    std::string disturbance = watch_.end();
     totals_.timed_ns += cell.time_ns;
     if (disturbance.empty() && is_too_short(trial, plan, cell))
       disturbance = "the warm-up was disturbed: reading the clock is more than 0.1 % of this cell";

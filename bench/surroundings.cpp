@@ -1,8 +1,14 @@
 #include "bench/surroundings.h"
 
 #include <ATen/Context.h>
+#include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
 
 #include "backends/settings.h"
 #include "bench/ambient.h"
@@ -17,13 +23,37 @@ const std::string* value_of(const backends::Fields& fields, const std::string& n
   return found == fields.end() ? nullptr : &found->second;
 }
 
+namespace fs = std::filesystem;
+
+// Libraries open a file or two for good when they are first used.
+constexpr int kFewDescriptors = 4;
+
+int descriptors() {
+  std::error_code error;
+  return static_cast<int>(std::distance(fs::directory_iterator("/proc/self/fd", error), {}));
+}
+
+int children() {
+  int count = 0;
+  std::error_code error;
+  for (const auto& thread : fs::directory_iterator("/proc/self/task", error)) {
+    std::ifstream file(thread.path() / "children");
+    for (int child = 0; file >> child;) ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 Surroundings read_surroundings(const Body& body) {
   return {.settings = backends::read_settings(),
           .ambient = ambient_problems(body.device()),
           .generator = at::globalContext().defaultGenerator(body.device()).get_state(),
-          .allocator = c10::GetAllocator(body.device())};
+          .allocator = c10::GetAllocator(body.device()),
+          .descriptors = descriptors(),
+          .children = children(),
+          .niceness = getpriority(PRIO_PROCESS, 0),
+          .scheduling = sched_getscheduler(0)};
 }
 
 std::string changed_setting(const backends::Fields& before, const backends::Fields& after) {
@@ -64,6 +94,15 @@ std::vector<std::string> changes(const Surroundings& before, const Surroundings&
       text.push_back("afterwards " + problem);
   }
   if (before.allocator != after.allocator) text.emplace_back("it put another allocator in place");
+  if (const int more = after.descriptors - before.descriptors; more > kFewDescriptors)
+    text.push_back("it left " + std::to_string(more) + " file descriptors open");
+  if (const int more = after.children - before.children; more > 0)
+    text.push_back("it left " + std::to_string(more) + (more == 1 ? " process" : " processes") + " behind");
+  if (before.niceness != after.niceness) {
+    text.push_back("its niceness went from " + std::to_string(before.niceness) + " to " +
+                   std::to_string(after.niceness));
+  }
+  if (before.scheduling != after.scheduling) text.emplace_back("it has another scheduling policy");
   return text;
 }
 

@@ -19,6 +19,10 @@ struct Surroundings {
   std::vector<std::string> ambient;  // as ambient_problems() gives them
   at::Tensor generator;              // state of the device's default generator of random numbers
   c10::Allocator* allocator;
+  int descriptors = 0;  // open files, pipes and so on
+  int children = 0;     // processes that this one started and that live
+  int niceness = 0;
+  int scheduling = 0;  // policy, as sched_getscheduler() has it
 };
 
 // As they are now, in the trial's numerics scope. Starts parallel work, to count threads.

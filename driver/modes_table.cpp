@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "driver/columns.h"
@@ -76,12 +75,14 @@ std::string ceilings_line(const Json& record) {
       rate_words(ceilings.at("write_gbps"), "GB/s"), rate_words(ceilings.at("copy_gbps"), "GB/s"));
   for (const auto& [format, ceiling] : ceilings.at("matmul_tflops").items())
     text += fmt::format(", products in {} {}", format, tflops_words(ceiling.at("value").get<double>()));
-  const bool disturbed = std::any_of(ceilings.begin(), ceilings.end(), [](const Json& part) {
-    return part.contains("disturbed") || std::any_of(part.begin(), part.end(), [](const Json& of_format) {
-             return of_format.is_object() && of_format.contains("disturbed");
-           });
-  });
-  return text + (disturbed ? ". Other work disturbed them: no share of these is given.\n" : ".\n");
+  std::string disturbed =
+      ceilings.at("copy_gbps").contains("disturbed") ? "reading, writing and copying" : "";
+  for (const auto& [format, ceiling] : ceilings.at("matmul_tflops").items()) {
+    if (ceiling.contains("disturbed"))
+      disturbed += (disturbed.empty() ? "" : ", ") + ("products in " + format);
+  }
+  if (disturbed.empty()) return text + ".\n";
+  return text + ". Other work disturbed " + disturbed + ": no share of these is given.\n";
 }
 
 std::string disturbed_line(const Json& record) {

@@ -26,6 +26,7 @@ namespace {
 using results::EnvironmentError;
 using std::chrono::milliseconds;
 
+constexpr milliseconds kLookAfterChild{1000};
 constexpr std::size_t kLongestLine = std::size_t{64} << 20;
 
 std::string error_text() { return strerror(errno); }
@@ -207,11 +208,21 @@ Process::Got Process::next_line(std::string& line, Clock::time_point deadline) {
     if (left <= 0) return Got::kTimeout;
     std::array<pollfd, 3> waits{
         {{lines_, POLLIN, 0}, {interrupt_descriptor(), POLLIN, 0}, {input_, POLLOUT, 0}}};
-    if (poll(waits.data(), waits.size(), static_cast<int>(std::min<long long>(left, 3600000))) < 0) continue;
+    const auto pause = std::min<long long>(left, kLookAfterChild.count());
+    const int ready = poll(waits.data(), waits.size(), static_cast<int>(pause));
+    if (ready < 0) continue;
     check_interrupt();
+    // What the child started may hold the pipe open when the child itself is gone.
+    if (ready == 0 && has_ended()) return Got::kEnd;
     if (waits[2].revents != 0) write_input();
     if (waits[0].revents != 0 && !read_more()) return Got::kEnd;
   }
+}
+
+bool Process::has_ended() const {
+  siginfo_t info{};
+  return reaped_ || (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                     info.si_pid == pid_);
 }
 
 bool Process::reap(milliseconds limit) {
@@ -220,6 +231,7 @@ bool Process::reap(milliseconds limit) {
     int status = 0;
     if (waitpid(pid_, &status, WNOHANG) == pid_) {
       reaped_ = true;
+      ::kill(-pid_, SIGKILL);  // what it started and left behind
       if (WIFSIGNALED(status)) exit_.signal = WTERMSIG(status);
       if (WIFEXITED(status)) exit_.code = WEXITSTATUS(status);
     } else if (Clock::now() >= deadline) {

@@ -61,6 +61,7 @@ class Process {
  private:
   void write_input();
   bool read_more();  // false: end of file
+  bool has_ended() const;
   bool reap(std::chrono::milliseconds limit);
 
   std::string name_;

@@ -99,7 +99,9 @@ std::vector<std::string> measuring_phases(const std::string& suite) {
 }
 
 void check_budget(const RunPlan& plan) {
-  const double needed = estimate(plan.trials, {"bench"}, plan.schedule).bench_s;
+  Schedule warm = plan.schedule;
+  warm.extra_modes.clear();  // the budget is that of the warm calls
+  const double needed = estimate(plan.trials, {"bench"}, warm).bench_s;
   if (!plan.schedule.target_half_width || needed <= plan.schedule.budget_s) return;
   throw results::UsageError(
       fmt::format(

@@ -27,13 +27,19 @@ std::string exponent(const Json& section, const char* key) {
   return text;
 }
 
-std::string pays(const Json& section) {
-  if (!section.contains("pays")) return "-";
+std::string pays_where(const Json& section) {
   const auto where = section["pays"].at("where").get<std::string>();
   if (where == "from") return "from " + size_words(section["pays"].at("size"));
   if (where == "up-to") return "up to " + size_words(section["pays"].at("size"));
   if (where == "mixed") return "at some sizes";
   return where == "never" ? "not shown in this range" : "always in this range";
+}
+
+std::string pays(const Json& section) {
+  if (!section.contains("pays")) return "-";
+  const int unclear = section["pays"].value("unclear_sizes", 0);
+  const std::string text = pays_where(section);
+  return unclear == 0 ? text : text + fmt::format(", {} size{} not clear", unclear, unclear == 1 ? "" : "s");
 }
 
 std::string largest(const Json& section) {

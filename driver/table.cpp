@@ -84,7 +84,8 @@ std::vector<Cell> row(const Json& trial, bool measures) {
 // "1.23 ms ±2.1%": the interval's half width in percent of the median.
 bool has_speedup(const Json& measurement) {
   const auto speedup = measurement.find("speedup_over_fp32");
-  return speedup != measurement.end() && !speedup->value("not_lowered", false);
+  return speedup != measurement.end() && speedup->contains("interval") &&
+         !speedup->value("not_lowered", false);
 }
 
 std::string median_words(const Json& measurement, const char* key) {

@@ -66,19 +66,21 @@ RecordedSamples recorded_samples(const Json& measurement, const std::string& mod
   std::string example;
   for (const auto& row : measurement.value("samples", Json::array())) {
     const Json more = row.size() > 5 ? row[5] : Json::object();
-    if (more.value("left_out", false)) continue;
+    const bool left_out = more.value("left_out", false);
+    if (left_out && mode != "sustained") continue;
     rows.push_back({.process = row.at(0).get<int>(),
                     .block = row.at(1).get<int>(),
                     .calls = row.at(3).get<std::int64_t>(),
-                    .time_ns = row.at(4).get<double>()});
+                    .time_ns = row.at(4).get<double>(),
+                    .more = more});
+    if (left_out) continue;  // of a sustained run: its time counts for what is its second half
     recorded.samples.push_back(sample_of(rows.back()));
     if (!more.contains("disturbed")) continue;
     ++disturbed;
     example = more["disturbed"].get<std::string>();
   }
-  if (mode == "sustained") {
-    recorded.samples = steady(rows);
-  } else if (disturbed > 0) {
+  if (mode == "sustained") recorded.samples = steady(rows);
+  if (disturbed > 0) {
     recorded.undecided = std::to_string(disturbed) + " of " + std::to_string(rows.size()) +
                          " cells were disturbed (" + example + ")";
   }

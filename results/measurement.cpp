@@ -99,7 +99,7 @@ std::string shortfall(const RunData& run, const Selection& selection, const Esti
            " were planned: the others were lost";
   }
   const Disturbance& disturbance = selection.disturbance;
-  if (mode != "sustained" && disturbance.blocks > disturbance.left_out) {
+  if (disturbance.blocks > disturbance.left_out) {
     return std::to_string(disturbance.blocks) + " of " + std::to_string(selection.rows.size()) +
            " blocks were disturbed, too many to leave them all out (" + disturbance.example + ")";
   }
@@ -274,10 +274,25 @@ Json refused(const std::string& reason) {
   return {{"verdict", to_string(MeasurementVerdict::kRefused)}, {"reason", reason}};
 }
 
+// Its verdict opens the gate, and the measuring phase ended.
+bool was_meant_to_be_measured(const RunData& run, const std::string& id, const Rules& rules) {
+  const auto trial = run.trials.find(id);
+  return trial != run.trials.end() && run.ended("bench") &&
+         opens_gate(verdict_from(trial->second.at("verdict").get<std::string>()), rules.suspect_opens_gate);
+}
+
+// Precisions are measured beside fp32 or not at all.
+Json nothing_beside(const RunData& run, const std::string& id) {
+  const Json baseline = measurement_verdict(run, baseline_of(id), kWarm);
+  return refused("fp32 beside it: " + (baseline.is_object() ? baseline.value("verdict", "not measured")
+                                                            : std::string("not measured")));
+}
+
 Json measured_in(const RunData& run, const std::string& id, const Rules& rules, const Json& ceilings,
                  const std::string& mode) {
   const Json verdict = measurement_verdict(run, id, mode);
-  if (verdict.is_null()) return nullptr;
+  if (verdict.is_null())
+    return mode == kWarm && was_meant_to_be_measured(run, id, rules) ? nothing_beside(run, id) : Json();
   Json result{{"verdict", verdict.at("verdict")}, {"reason", verdict.value("reason", "")}};
   const auto selection = select_samples(run, id, mode);
   const auto& rows = selection.rows;
@@ -336,9 +351,12 @@ int looks(const RunData& run) {
 }
 
 Json measurement_verdict(const RunData& run, const std::string& id, const std::string& mode) {
-  // What the inspection refuses is not measured; that it crashed says nothing about the plain calls.
-  if (Json inspected = inspection(run, id); mode == kWarm && inspected.value("verdict", "") == "refused")
-    return inspected;
+  // What was not audited to the end has no number, whatever the plain calls did.
+  if (Json inspected = inspection(run, id); inspected.value("verdict", "measured") != "measured") {
+    if (inspected["verdict"] != "refused")
+      inspected["reason"] = "in the audit: " + inspected.value("reason", "");
+    return mode == kWarm ? inspected : Json();
+  }
   Json found;
   for (const auto& process : run.bench) {
     if (mode_of(process) != mode) continue;

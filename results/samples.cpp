@@ -62,7 +62,8 @@ Selection select_samples(const RunData& run, const std::string& id, const std::s
       calm += disturbed.count(rows.back().block) == 0 ? 1 : 0;
     }
     // Half of what was asked for is enough for the median of a process.
-    const bool enough = mode != "sustained" && 2 * calm >= process.at("blocks").get<int>();
+    const bool enough =
+        2 * calm >= (mode == "sustained" ? static_cast<int>(rows.size()) : process.at("blocks").get<int>());
     for (const Row& row : rows) {
       const bool is_disturbed = disturbed.count(row.block) != 0;
       selection.disturbance.blocks += is_disturbed ? 1 : 0;

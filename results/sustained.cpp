@@ -30,7 +30,7 @@ std::vector<Sample> steady(const std::vector<Row>& rows) {
   std::vector<Sample> samples;
   double before = 0;
   for (const Row& row : rows) {
-    if (before >= total / 2) samples.push_back(sample_of(row));
+    if (before >= total / 2 && !row.more.value("left_out", false)) samples.push_back(sample_of(row));
     before += row.time_ns;
   }
   if (samples.empty() && !rows.empty()) samples.push_back(sample_of(rows.back()));
@@ -43,7 +43,8 @@ Json sustained(const std::vector<Row>& rows, const Json& answer) {
   for (const Row& row : rows) total += row.time_ns;
   double before = 0;
   for (const Row& row : rows) {
-    if (first.empty() || before < total / 10) first.push_back(sample_of(row));
+    const bool calm = !row.more.value("left_out", false);
+    if (calm && (first.empty() || before < total / 10)) first.push_back(sample_of(row));
     before += row.time_ns;
   }
   const double steady_ns = median_of(steady(rows));

@@ -127,10 +127,14 @@ void add_pays(Json& result, const std::vector<Point>& points, const std::string&
   std::vector<const Point*> compared;
   std::vector<bool> faster;
   bool lowered = false;
+  int unclear = 0;
   for (const auto& point : points) {
     if (point.measurement == nullptr || !point.measurement->contains("speedup_over_fp32")) continue;
     const Json& speedup = point.measurement->at("speedup_over_fp32");
-    if (!speedup.contains("interval")) continue;
+    if (!speedup.contains("interval")) {
+      ++unclear;
+      continue;
+    }
     lowered = lowered || !point.trial->value("not_lowered", false);
     compared.push_back(&point);
     faster.push_back(speedup.at("interval").at(0).get<double>() > 1.0);
@@ -157,6 +161,7 @@ void add_pays(Json& result, const std::vector<Point>& points, const std::string&
     pays = {
         {"where", first == faster.begin() ? "always" : "from"}, {"size", point.size}, {"shape", point.shape}};
   }
+  if (unclear > 0) pays["unclear_sizes"] = unclear;
 }
 
 // Tensors of this precision and what a call needs beside them. Of a size that was not run, the peak of a call

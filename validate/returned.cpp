@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "cases/shared_memory.h"
 #include "validate/elements.h"
 
 namespace ampgate::validate {
@@ -50,7 +51,7 @@ void check_computed(const cases::Case& definition, const cases::Outputs& outputs
   if (definition.differentiates) return;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (const auto& entry : state.tensors) {
-      if (!outputs[i].is_alias_of(entry.tensor)) continue;
+      if (!cases::share_memory(outputs[i], entry.tensor)) continue;
       throw OutputError("output " + definition.outputs[i] + " is the memory of '" + entry.name +
                         "': the run computes nothing there");
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cases/execute.h"
+#include "cases/shared_memory.h"
 #include "precision/formats.h"
 #include "validate/compare.h"
 #include "validate/cost_report.h"
@@ -279,7 +280,7 @@ TrialAnswer judged(CaseSetup& setup, const precision::Precision& precision, cons
                                                "': a second call sees other inputs than the first");
   }
   for (std::size_t i = 0; i < run.outputs.size(); ++i) {
-    if (!observation.repeated[i].is_alias_of(run.outputs[i])) continue;
+    if (!cases::share_memory(observation.repeated[i], run.outputs[i])) continue;
     judgement.worsen(
         Verdict::kUnrepeatable,
         "output " + definition.outputs[i] +

@@ -9,7 +9,7 @@ constexpr std::int64_t kMillisecond = 1'000'000;
 
 class DisturbanceTest : public ::testing::Test {
  protected:
-  std::string verdict() const { return disturbance(before_, after_, 20 * kMillisecond, 10'000); }
+  std::string verdict() const { return disturbance(before_, after_, 10'000); }
   static Conditions calm() {
     Conditions now;
     now.host.steal_ns = 70;
@@ -21,6 +21,7 @@ class DisturbanceTest : public ::testing::Test {
     now.probe_ns = 10'000;
     return now;
   }
+  void SetUp() override { after_.at_ns = before_.at_ns + 20 * kMillisecond; }
   Conditions before_ = calm();
   Conditions after_ = calm();
 };
@@ -77,8 +78,7 @@ TEST(Conditions, AreThoseOfThisProcess) {
   const auto backend = backends::open("cpu");
   DisturbanceWatch watch(*backend);
   watch.begin();
-  const auto end = watch.end(1'000'000'000'000);
-  EXPECT_EQ(end, "") << "nothing takes one percent of a quarter of an hour in a moment";
+  watch.end();
   const auto summary = watch.summary();
   EXPECT_GT(summary.at("before").at("probe_ns"), 0);
   EXPECT_GT(summary.at("after").at("memory_available_bytes"), 0);

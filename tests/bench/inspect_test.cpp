@@ -3,11 +3,17 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/add.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/record_function.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cfenv>
 #include <chrono>
+#include <csignal>
 #include <thread>
 
 #include "bench/memory.h"
@@ -110,6 +116,76 @@ TEST_F(InspectTest, ASettingThatIsOtherOnlyInsideAnOperatorIsRefused) {
   const auto event = answer(run(prepared), "fake/1000/fp32");
   EXPECT_EQ(event.at("verdict"), "refused") << event;
   EXPECT_NE(event.at("reason").get<std::string>().find("threads went from"), std::string::npos) << event;
+}
+
+std::string reason_of(const std::vector<Json>& events) {
+  const auto event = answer(events, "fake/1000/fp32");
+  return event.at("verdict").get<std::string>() + ": " + event.at("reason").get<std::string>();
+}
+
+TEST_F(InspectTest, FilesThatStayOpenAreRefused) {
+  const auto prepared = plan();
+  std::vector<int> open_files;
+  behaviour() = {.fault = Fault::kAct, .act = [&](at::Tensor&) {
+                   if (open_files.size() < 30) open_files.push_back(open("/dev/null", O_RDONLY));
+                 }};
+  const auto reason = reason_of(run(prepared));
+  for (const int file : open_files) close(file);
+  EXPECT_NE(reason.find("it left 30 file descriptors open"), std::string::npos) << reason;
+}
+
+TEST_F(InspectTest, AProcessThatIsLeftBehindIsRefused) {
+  const auto prepared = plan();
+  pid_t child = 0;
+  behaviour() = {.fault = Fault::kAct, .act = [&](at::Tensor&) {
+                   if (child != 0) return;
+                   child = fork();
+                   if (child == 0) {
+                     pause();
+                     _exit(0);
+                   }
+                 }};
+  const auto reason = reason_of(run(prepared));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_NE(reason.find("it left 1 process behind"), std::string::npos) << reason;
+}
+
+TEST_F(InspectTest, AnotherRoundingModeIsRefusedAndPutBack) {
+  const auto prepared = plan();
+  behaviour() = {.fault = Fault::kAct, .act = [](at::Tensor&) { std::fesetround(FE_UPWARD); }};
+  const auto reason = reason_of(run(prepared));
+  EXPECT_NE(reason.find("/settings/rounding went from not set to upward"), std::string::npos) << reason;
+  EXPECT_EQ(std::fegetround(), FE_TONEAREST) << "the next trial is not to blame";
+}
+
+// The memory of a tensor that was made of a pointer is nobody's storage.
+TEST_F(InspectTest, AResultThatWasKeptIsRefused) {
+  const auto prepared = plan();
+  static std::vector<float> kept(1000, 1.0F);
+  behaviour() = {.fault = Fault::kAct, .act = [](at::Tensor& output) {
+                   output = at::from_blob(kept.data(), {1000}, at::TensorOptions(at::kFloat));
+                 }};
+  const auto reason = reason_of(run(prepared));
+  EXPECT_NE(reason.find("gives back the memory that the call before had returned"), std::string::npos)
+      << reason;
+}
+
+TEST_F(InspectTest, AContainerThatGrowsForEverIsALeak) {
+  const auto prepared = plan();
+  std::vector<double> kept;
+  behaviour() = {.fault = Fault::kAct, .act = [&](at::Tensor&) { kept.insert(kept.end(), 2, 1.0); }};
+  const auto reason = reason_of(run(prepared));
+  EXPECT_NE(reason.find("bytes each of malloc"), std::string::npos) << reason;
+}
+
+TEST_F(InspectTest, ACacheThatFillsIsNone) {
+  const auto prepared = plan();
+  std::vector<std::vector<char>> kept;
+  behaviour() = {.fault = Fault::kAct, .act = [&](at::Tensor&) {
+                   if (kept.size() < 60) kept.emplace_back(5000);
+                 }};
+  EXPECT_EQ(answer(run(prepared), "fake/1000/fp32").at("verdict"), "measured");
 }
 
 TEST_F(InspectTest, MemoryThatEveryCallKeepsIsRefused) {

@@ -53,10 +53,16 @@ def warm_cells(measurement: dict[str, Any]) -> Cells:
 
 def steady_cells(measurement: dict[str, Any]) -> Cells:
     """Mode sustained: what began in the second half of the time, at least the last cell."""
-    rows = [row for row, _ in rows_of(measurement)]
-    times = np.array([row[4] for row in rows])
-    begins = np.cumsum(times) - times
-    return cells_of([row for row, begin in zip(rows, begins, strict=True) if begin >= times.sum() / 2] or rows[-1:])
+    rows = begun(measurement)
+    half = sum(row[4] for row, _, _ in rows) / 2
+    return cells_of([row for row, begin, calm in rows if calm and begin >= half] or [rows[-1][0]])
+
+
+def begun(measurement: dict[str, Any]) -> list[tuple[list[Any], float, bool]]:
+    """Every row with the timed nanoseconds before it, and whether it was kept."""
+    rows = [(row[:5], not (len(row) > 5 and row[5].get("left_out"))) for row in measurement["samples"]]
+    begins = np.cumsum([0.0] + [row[4] for row, _ in rows[:-1]])
+    return [(row, begin, calm) for (row, calm), begin in zip(rows, begins, strict=True)]
 
 
 def units(series: list[Numbers]) -> list[Numbers]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from estimates import (
     Cells,
+    begun,
     percentile,
     ratio_estimate,
     rows_of,
@@ -103,7 +104,12 @@ def ratios(
             sides = [per_update(measured[side, mode], mode, "iterations" in said) for side in (above, below)]
             of = welch_ratio if mode == "sustained" else ratio_estimate
             yield Number(f"{where}{key} level", said[key]["level"], level)
-            yield from beside(f"{where}{key}", said[key], of(*sides, level), "value")
+            expected = of(*sides, level)
+            if said[key].get("absent", {}).get("interval", "").startswith("no interval, since"):
+                unclear = {measured[side, mode]["verdict"] for side in (above, below)}
+                yield Number(f"{where}{key} unclear", "ambiguous" in unclear, True)
+                expected = {"value": expected["value"]}
+            yield from beside(f"{where}{key}", said[key], expected, "value")
 
 
 def per_update(measurement: dict[str, Any], mode: str, updates: bool) -> Cells:
@@ -175,11 +181,11 @@ def latency(measurement: dict[str, Any], where: str) -> Iterator[Number]:
 
 def sustained(measurement: dict[str, Any], steady: float, where: str) -> Iterator[Number]:
     said = measurement["sustained"]
-    rows = [row for row, _ in rows_of(measurement)]
-    times = np.array([row[4] for row in rows])
-    begins = np.cumsum(times) - times
-    first = [row[4] / row[3] for row, begin in zip(rows, begins, strict=True) if begin == 0 or begin < times.sum() / 10]
-    yield Number(f"{where} time_s", said["time_s"], times.sum() / 1e9)
+    rows = begun(measurement)
+    total = sum(row[4] for row, _, _ in rows)
+    calm = [(row, begin) for row, begin, calm in rows if calm]
+    first = [row[4] / row[3] for row, begin in calm if begin < total / 10] or [calm[0][0][4] / calm[0][0][3]]
+    yield Number(f"{where} time_s", said["time_s"], total / 1e9)
     yield Number(f"{where} first tenth", said["first_tenth_median_ns"], np.median(first))
     yield Number(f"{where} steady", said["steady_to_first"], steady / np.median(first))
 

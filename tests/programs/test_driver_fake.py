@@ -304,12 +304,24 @@ def test_what_the_inspection_refuses_is_not_timed(worker: Path, archive: Path) -
     assert "1 refused to be measured here" in result.out
 
 
-def test_crash_while_inspected_leaves_the_time(worker: Path, archive: Path) -> None:
-    assert run(worker, archive, do=[("inspect", CAST, "segv")]).code == 0
+@pytest.mark.parametrize("fault", ["segv", "exit0", "exit1"])
+def test_what_is_not_audited_to_the_end_has_no_number(worker: Path, archive: Path, fault: str) -> None:
+    result = run(worker, archive, do=[("inspect", CAST, fault)])
+    assert result.code == 1
+    trials = trials_of(archive)
+    measured = trials[CAST]["measurement"]
+    assert measured["verdict"] == "crashed"
+    assert measured["reason"].startswith("in the audit: ")
+    assert "time_ns" not in measured
+    assert trials["matmul/4x5x6/fp32"]["measurement"]["verdict"] == "measured"
+
+
+def test_beside_a_baseline_that_was_not_measured_each_trial_says_so(worker: Path, archive: Path) -> None:
+    result = run(worker, archive, do=[("inspect", "matmul/4x5x6/fp32", "segv")])
+    assert result.code == 1
     measured = trials_of(archive)[CAST]["measurement"]
-    assert "memory" not in measured
-    assert "SIGSEGV" in measured["absent"]["memory"]
-    assert measured["time_ns"]["median"] > 0
+    assert measured["verdict"] == "refused"
+    assert measured["reason"] == "fp32 beside it: crashed"
 
 
 @pytest.mark.parametrize("what", ["garbage", "unknown-trial", "die-at-once"])
@@ -675,7 +687,7 @@ def test_no_share_of_a_disturbed_ceiling(worker: Path, archive: Path, monkeypatc
             assert "share_of_ceiling" not in trial["measurement"][rate]
             assert "while another process" in trial["measurement"][rate]["absent"]["share_of_ceiling"]
         assert "while another process" in trial["measurement"]["absent"]["roofline"]
-    assert "Other work disturbed them: no share of these is given." in result.out
+    assert "Other work disturbed reading, writing and copying, products in fp32, products in fp16," in result.out
 
 
 def test_latency_is_that_of_undisturbed_calls(worker: Path, archive: Path) -> None:
@@ -690,8 +702,18 @@ def test_what_disturbs_one_sustained_trial_disturbs_no_other(worker: Path, archi
     _, content = width_run(worker, archive, "--sustained", do=[("bench", CAST, "disturb-2")])
     variants = {trial["id"]: trial["variants"]["sustained"] for trial in content["trials"]}
     assert variants[CAST]["disturbed"]["blocks"] == 2
-    assert variants[CAST]["disturbed"]["left_out"] == 0
+    assert variants[CAST]["disturbed"]["left_out"] == 2
+    assert variants[CAST]["verdict"] == "measured"
     assert "disturbed" not in variants["matmul/4x5x6/fp32"]
+
+
+def test_a_sustained_run_that_is_always_disturbed_claims_no_speed(worker: Path, archive: Path) -> None:
+    result, content = width_run(worker, archive, "--sustained", do=[("bench", CAST, "disturb-99")])
+    assert result.code == 5
+    sustained = next(trial for trial in content["trials"] if trial["id"] == CAST)["variants"]["sustained"]
+    assert sustained["verdict"] == "ambiguous"
+    assert sustained["reason"].startswith("20 of 20 blocks were disturbed")
+    assert "interval" not in sustained["speedup_over_fp32"]
 
 
 def test_a_new_measurement_takes_no_old_one_along(worker: Path, archive: Path, tmp_path: Path) -> None:
