@@ -129,3 +129,21 @@ def test_passing_trainings_are_traced_in_several_steps(trials: Trials) -> None:
     for name in ("underflow/fp32", "underflow/autocast-fp16", "overflow_island/autocast-bf16"):
         assert trials[name]["explanation"]["traced_steps"] == [0, 49, 99]
         assert trials[name]["explanation"]["swallowed"] == []
+
+
+@pytest.mark.parametrize("selection", [[], ["--case", "train_underflow"]])
+def test_converted_weights_are_refused_with_the_reason(tmp_path: Path, selection: list[str]) -> None:
+    suite = "examples" if selection else "training"
+    said = ampgate("validate", "--suite", suite, *selection, "--precision", "cast-fp16", "--archive", tmp_path)
+    assert said.code == 2
+    assert "training cases have no trial in cast-fp16" in said.err
+    assert "weights in 16 bit lose their updates" in said.err
+
+
+def test_a_label_out_of_range_is_reproduced_as_such(tmp_path: Path) -> None:
+    judged(tmp_path, "--case", "train_label_out_of_range", "--precision", "fp32")
+    (record,) = records(tmp_path)
+    again = ampgate("reproduce", record, "train_label_out_of_range/batch32/fp32")
+    assert again.code == 0, again.out + again.err
+    assert "baseline-invalid (baseline-invalid in the record): the case itself is at fault: label 10" in again.out
+    assert "crashed" not in again.out

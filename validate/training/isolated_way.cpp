@@ -73,10 +73,10 @@ void train_whole(const TrainingSetup& setup, const Way& way, const Beginning& be
     trainer->run_step();
     (trainer->stepped() == trainer->step_called() ? outcome.applied : outcome.skipped) += 1;
   }
+  const QualityMetric metric(setup);
   outcome.quality = quality_of(setup, *trainer, setup.session.seed).value;
-  if (beginning.quality && loses_quality(setup, *beginning.quality, *outcome.quality))
-    outcome.reason =
-        quality_words(setup, *outcome.quality) + " instead of " + quality_words(setup, *beginning.quality);
+  if (beginning.quality && !(metric.loss(*beginning.quality, *outcome.quality) <= metric.margin()))
+    outcome.reason = metric.words(*outcome.quality) + " instead of " + metric.words(*beginning.quality);
 }
 
 }  // namespace

@@ -88,10 +88,11 @@ std::string blame_autocast(const Ways& ways, bool scaler, const std::string& typ
 }
 
 std::string quality_list(const TrainingSetup& setup, const Ways& ways) {
+  const QualityMetric metric(setup);
   std::string list;
   for (const auto& [name, outcome] : ways) {
     list += list.empty() ? "" : ", ";
-    list += name + " " + (outcome.quality ? quality_words(setup, *outcome.quality) : outcome.problem);
+    list += name + " " + (outcome.quality ? metric.words(*outcome.quality) : outcome.problem);
     if (outcome.skipped > 0) list += " with " + std::to_string(outcome.skipped) + " steps skipped";
   }
   return list;

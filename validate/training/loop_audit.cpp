@@ -4,16 +4,13 @@
 #include <torch/csrc/autograd/function.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <map>
 #include <string_view>
 #include <vector>
 
-#include "backends/digest.h"
 #include "validate/call_tensors.h"
 #include "validate/interceptor.h"
-#include "validate/text.h"
+#include "validate/training/gradient_audit.h"
 #include "validate/training/watched_run.h"
 
 namespace ampgate::validate {
@@ -41,65 +38,6 @@ bool same_memory(const at::Tensor& a, const at::Tensor& b) {
 bool holds_values(const at::Tensor& gradient) {
   return gradient.defined() && values_of(gradient).ne(0).any().item<bool>();
 }
-
-// What becomes of gradients between backward and step: are they clipped where they should be, are they kept?
-class GradientAudit : public cases::StepObserver {
- public:
-  explicit GradientAudit(const cases::Trainer& trainer) : trainer_(trainer) {}
-
-  // Without a scaler nothing else changes them.
-  void scaled_gradients() override {
-    if (trainer_.scales_gradients()) return;
-    for (std::size_t i = 0; i < trainer_.optimizers().size(); ++i) before_[i] = look_at(i);
-  }
-  void gradients(std::size_t optimizer) override {
-    if (trainer_.scales_gradients()) before_[optimizer] = look_at(optimizer);
-  }
-  void stepping(std::size_t optimizer) override {
-    const Look now = look_at(optimizer), before = before_[optimizer];
-    if (now.digests != before.digests) changed_ = true;
-    if (std::isfinite(now.norm)) largest_ = std::max(largest_, now.norm);
-    if (now.norm == 0 && before.norm > 0) ++zeroed_[optimizer];
-  }
-
-  // After all steps.
-  std::vector<std::string> unused() const {
-    constexpr double kBeyond = 1.001;
-    const double limit = trainer_.training().clip_norm;
-    std::vector<std::string> words;
-    if (limit > 0 && !trainer_.order().ever_clipped() && !changed_ && largest_ > kBeyond * limit) {
-      words.push_back("clip_norm is " + text(limit) + ", and no step clips: gradients of norm " +
-                      text(largest_) + " are stepped with");
-    }
-    for (const auto& [optimizer, steps] : zeroed_) {
-      words.push_back("in " + std::to_string(steps) + " steps the gradients of " +
-                      cases::optimizer_words(optimizer) + " are set to zero between backward and its step");
-    }
-    return words;
-  }
-
- private:
-  struct Look {
-    std::string digests;
-    double norm = 0;
-  };
-  Look look_at(std::size_t optimizer) const {
-    Look look;
-    for (const auto& parameter : trainer_.optimizers()[optimizer]->parameters()) {
-      if (!parameter.grad().defined()) continue;
-      const at::Tensor values = values_of(parameter.grad());
-      look.digests += backends::digest(values);
-      look.norm = std::hypot(look.norm, values.to(at::kDouble).norm().item<double>());
-    }
-    return look;
-  }
-
-  const cases::Trainer& trainer_;
-  std::map<std::size_t, Look> before_;  // by optimizer
-  bool changed_ = false;                // by hand, before its step
-  double largest_ = 0;                  // norm that an optimizer stepped with
-  std::map<std::size_t, int> zeroed_;   // by optimizer: steps
-};
 
 class LoopAudit : public Interceptor {
  public:

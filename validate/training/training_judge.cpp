@@ -15,6 +15,7 @@
 #include "validate/training/step_explanation.h"
 #include "validate/training/step_judge.h"
 #include "validate/training/timed_steps.h"
+#include "validate/training/trouble.h"
 
 namespace ampgate::validate {
 namespace {
@@ -22,7 +23,6 @@ namespace {
 using results::Json;
 using results::Verdict;
 
-constexpr int kLeastIsolationSteps = 8;
 constexpr const char* kWeights = "weights";
 constexpr const char* kScope =
     "A batch that passed proves no convergence: this holds for these inputs and this number of updates";
@@ -100,49 +100,6 @@ Json answer_body(const TrainingSetup& setup, const Way& way, const precision::Pr
   made["operators"] = cases::to_json(timed.operators);
   made["checks"] = Json::array();
   return body;
-}
-
-// At the first step whose update changed nothing: are the gradients zero, and no larger scale revives them?
-bool has_nothing_to_learn(const TrainingSetup& setup, const Way& way, const WatchedRun& watched) {
-  if (!watched.before_unchanged) return false;
-  const cases::Checkpoint& state = *watched.before_unchanged;
-  const auto oracle = setup.oracle(setup.session.seed);
-  const auto step = state.state.at("iteration").get<std::size_t>();
-  const double scale = watched.steps.at(step).scale;
-  const ShadowStep shadow = shadow_step(setup, way, state, unscaled_gradients(*oracle, state), scale);
-  return shadow.own_norm == 0 && shadow.zeros.underflow == 0;
-}
-
-// What a failing trial failed by, as it was judged stage by stage: the last one that made its verdict.
-class Cause {
- public:
-  explicit Cause(const Judgement& judgement) : judgement_(judgement) {}
-  void after(Trouble::Kind kind) {
-    if (judgement_.verdict == before_) return;
-    before_ = judgement_.verdict;
-    kind_ = kind;
-  }
-  Trouble::Kind kind() const { return kind_; }
-
- private:
-  const Judgement& judgement_;
-  Verdict before_ = Verdict::kPass;
-  Trouble::Kind kind_ = Trouble::Kind::kSteps;
-};
-
-// `gradient`: the state of the shadow step that failed.
-Trouble trouble_of(const results::Rules::Training& rules, Trouble::Kind kind, const WatchedRun& watched,
-                   const cases::Checkpoint* gradient, bool skips_too_often) {
-  Trouble trouble{.kind = kind, .skips_too_often = skips_too_often};
-  if (kind == Trouble::Kind::kGradient && gradient != nullptr) trouble.state = *gradient;
-  if (kind == Trouble::Kind::kUpdates) trouble.state = watched.before_unchanged;
-  if (kind == Trouble::Kind::kSteps) {
-    trouble.state = watched.before_bad;
-    trouble.steps = std::max(kLeastIsolationSteps, rules.max_consecutive_skips + 2);
-  }
-  if (trouble.state)
-    trouble.scale = scale_at(watched, trouble.state->state.at("iteration").get<std::size_t>());
-  return trouble;
 }
 
 }  // namespace

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "backends/digest.h"
 #include "validate/finite.h"
+#include "validate/training/bad_step.h"
 
 namespace ampgate::validate {
 namespace {
-
-using results::Json;
 
 template <typename Visit>
 void for_each_gradient(const cases::Trainer& trainer, Visit visit) {
@@ -104,59 +102,6 @@ bool any(const std::vector<bool>& flags) {
   return std::find(flags.begin(), flags.end(), true) != flags.end();
 }
 
-// Finds the step that a failure goes back to while the training runs: states are kept of few steps.
-class BadStep {
- public:
-  bool is_final() const { return lost_; }
-
-  // `before`: the state with which the step began.
-  void note(std::size_t number, const StepReport& step, cases::Checkpoint before) {
-    lost_ = !std::isfinite(step.loss) || !step.weights_finite;
-    if (lost_) {
-      found_ = Found{number, std::move(before)};
-    } else if (step.nonfinite == 0) {
-      run_ = 0;
-    } else {
-      if (run_++ == 0) begin_ = Found{number, std::move(before)};
-      if (run_ > longest_) {
-        longest_ = run_;
-        found_ = begin_;
-      }
-    }
-  }
-
-  void put_into(WatchedRun& run) {
-    if (!found_) return;
-    run.bad_step = found_->number;
-    run.before_bad = std::move(found_->before);
-  }
-
- private:
-  struct Found {
-    std::size_t number;
-    cases::Checkpoint before;
-  };
-  bool lost_ = false;
-  int run_ = 0, longest_ = 0;
-  std::optional<Found> begin_, found_;
-};
-
-// Seven digits, as FP32 has them: records stay readable.
-Json short_number(double value) {
-  if (!std::isfinite(value)) return results::number(value);
-  char text[32];
-  std::snprintf(text, sizeof text, "%.7g", value);
-  return std::stod(text);
-}
-
-// By optimizer; null: its step was not called.
-Json stepped_json(const StepReport& step) {
-  Json json = Json::array();
-  for (std::size_t i = 0; i < step.stepped.size(); ++i)
-    json.push_back(step.called[i] ? Json(static_cast<bool>(step.stepped[i])) : Json());
-  return json;
-}
-
 }  // namespace
 
 at::Tensor values_of(const at::Tensor& gradient) {
@@ -206,33 +151,6 @@ WatchedRun watch(cases::Trainer& trainer, int steps, const std::vector<int>& sha
   }
   bad.put_into(run);
   return run;
-}
-
-Json to_json(const WatchedRun& run) {
-  Json json;
-  for (const auto* key : {"loss", "scale", "growth_tracker", "stepped", "learning_rate", "scaled_nonfinite",
-                          "nonfinite", "weights"})
-    json[key] = Json::array();
-  for (const auto& step : run.steps) {
-    json["loss"].push_back(short_number(step.loss));
-    json["scale"].push_back(results::number(step.scale));
-    json["growth_tracker"].push_back(step.growth_tracker);
-    json["stepped"].push_back(stepped_json(step));
-    json["learning_rate"].push_back(step.learning_rates);
-    json["scaled_nonfinite"].push_back(step.scaled_nonfinite);
-    json["nonfinite"].push_back(step.nonfinite);
-    json["weights"].push_back(step.weights);
-  }
-  json["gradients"] = Json::object();
-  for (std::size_t i = 0; i < run.parameters.size(); ++i) {
-    Json& rows = json["gradients"][run.parameters[i]] = Json::array();
-    for (const auto& step : run.steps) {
-      rows.push_back(Json::array());
-      if (const auto& stats = step.gradients.at(i))
-        rows.back() = {short_number(stats->norm), short_number(stats->largest), short_number(stats->zeros)};
-    }
-  }
-  return json;
 }
 
 }  // namespace ampgate::validate
