@@ -110,9 +110,12 @@ class Table {
 std::vector<CaseShape> read_shapes_file(const std::string& path, const Manifest& manifest,
                                         const std::vector<std::string>& patterns) {
   std::error_code error;
-  std::ifstream file(path, std::ios::binary);
-  if (!file || !std::filesystem::is_regular_file(path, error))
-    throw results::FileError(path, "cannot be read", "give --shapes a file that is there");
+  // Nobody may write to a named pipe; that of a shell, or standard input, somebody does.
+  const bool readable =
+      std::filesystem::is_regular_file(path, error) || path == "/dev/stdin" || path.starts_with("/dev/fd/");
+  std::ifstream file;
+  if (readable) file.open(path, std::ios::binary);
+  if (!file.is_open()) throw results::FileError(path, "cannot be read", "give --shapes a file that is there");
   Table table(manifest, patterns);
   std::vector<CaseShape> shapes;
   std::size_t number = 0;

@@ -39,6 +39,10 @@ Sweep parse(const Options& options) {
   Sweep sweep;
   sweep.dims = split(text.substr(0, equals), ',');
   if (sweep.dims.empty()) refuse(options, "it names no size");
+  for (auto dim = sweep.dims.begin(); dim != sweep.dims.end(); ++dim) {
+    if (dim->empty()) refuse(options, "one of the names is empty");
+    if (std::find(sweep.dims.begin(), dim, *dim) != dim) refuse(options, "it names '" + *dim + "' twice");
+  }
   std::vector<std::string> ends = split(text.substr(equals + 1), ':');
   if (ends.size() < 2 || ends.size() > 3) refuse(options, "a range has a lower and an upper end");
   try {

@@ -61,18 +61,20 @@ def ampgate(program: str, *arguments: str | Path) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def ours(program: str, evidence: Path, rules: Path, archive: Path) -> tuple[Times, float]:
-    """One bench process: the times, and the share of its wall time inside timed sections."""
+def ours(program: str, evidence: Path, rules: Path, archive: Path) -> tuple[Times, float, list[bool]]:
+    """One bench process: the times, the share of its wall time inside timed sections, and which cells were disturbed."""
     record = ampgate(program, "bench", "--evidence", evidence, "--rules", rules, "--archive", archive)
     times: Times = {}
+    disturbed = []
     for trial in record["trials"]:
         measured = trial["measurement"]
+        disturbed += [len(row) > 5 and "disturbed" in row[5] for row in measured["samples"]]
         timed = sum(row[4] for row in measured["samples"]) * 1e-9
         times.setdefault(f"{trial['case']}/{trial['shape']['name']}", {})[trial["precision"]] = {
             "median_ns": measured["time_ns"]["median"],
             "timed_s": timed,
         }
-    return times, record["bench"]["timed_share"]
+    return times, record["bench"]["timed_share"], disturbed
 
 
 def theirs(settings: dict[str, Any]) -> Times:
@@ -168,13 +170,20 @@ def main() -> None:
         settings = {**{name: used[name] for name in kept}, "operators": operators, "seconds": 0.1}
         rounds: list[dict[str, Times]] = []
         shares = []
+        disturbed: list[bool] = []
         for number in range(options.rounds):
-            times, share = ours(options.program, evidence, rules, archive / "bench")
+            times, share, cells = ours(options.program, evidence, rules, archive / "bench")
             shares.append(share)
+            disturbed += cells
             rounds.append({"ours": times, "theirs": theirs(settings)})
             print(f"round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
     print(f"threads: {options.threads}, rounds: {options.rounds}; ratio is ours / theirs")
     report(rounds, operators)
+    if sum(disturbed) > 0.05 * len(disturbed):
+        print(
+            f"other work disturbed {sum(disturbed)} of {len(disturbed)} of our cells, and theirs unseen: "
+            "these ratios say little"
+        )
     print(f"share of a process's wall time inside timed iterations: median {statistics.median(shares):.2f}")
     if options.json:
         options.json.write_text(json.dumps(rounds, indent=1))

@@ -176,7 +176,7 @@ TEST_F(TrainingTest, WhatTheLossDoesBesideIsRefused) {
   EXPECT_SAYS(refusal("fp32", [](cases::State&, at::Tensor& loss) { loss = loss.clone(); }),
               "the body itself calls aten::clone");
   EXPECT_SAYS(refusal("fp32", [](cases::State&, at::Tensor& loss) { loss = loss * 1; }),
-              "is aten::mul (float32, int64) -> (float32) x1, validated was");
+              "is aten::mul (float32, int64) -> (float32) x1 with grad mode on, validated was");
   EXPECT_SAYS(refusal("fp32",
                       [](cases::State& state, at::Tensor&) {
                         const at::NoGradGuard off;

@@ -54,7 +54,8 @@ def time(where: str, text: str, said: Record) -> Iterator[Shown]:
 
 
 def speedup(where: str, text: str, measurement: Record) -> Shown:
-    if measurement.get("speedup_over_fp32", {}).get("not_lowered"):
+    found = measurement.get("speedup_over_fp32", {})
+    if found.get("not_lowered") or "interval" not in found:
         return Shown(where, text, None)
     return number(where, text, measurement, "speedup_over_fp32", "value")
 

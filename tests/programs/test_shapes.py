@@ -290,6 +290,8 @@ def test_a_measured_sweep_from_evidence_and_resumed(fake: Path, tmp_path: Path) 
         (["--case", "matmul", "--sweep", "m=4:64", "--shape", "4x4x4", "--shape", "5x5x5"], ["one --shape"]),
         (["--case", "matmul", "--sweep", "m=4:64", "--shape", "4x4"], ["--shape 4x4", "3 sizes"]),
         (["--case", "matmul", "--sweep", "m=4:64", "--suite", "smoke"], ["exclude"]),
+        (["--case", "matmul", "--sweep", "m,m=4:64"], ["names 'm' twice"]),
+        (["--case", "matmul", "--sweep", ",m=4:64"], ["one of the names is empty"]),
     ],
 )
 def test_sweeps_that_cannot_be(arguments: list[str], words: list[str], tmp_path: Path) -> None:

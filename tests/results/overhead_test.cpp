@@ -99,11 +99,12 @@ TEST(Casts, AreAShareWithItsSamples) {
   EXPECT_EQ(none.at("absent").at("casts"), "this precision has no autocast");
 }
 
-TEST(Inspection, ItsRefusalIsTheMeasurementsVerdictAndACrashIsNot) {
+TEST(Inspection, WithoutAFinishedOneThereIsNoNumber) {
   RunData run = run_with(1000, 400);
   EXPECT_EQ(measurement_verdict(run, kId, kWarm).at("verdict"), "measured");
   run.inspect = {{kId, {{"verdict", "crashed"}, {"reason", "SIGSEGV"}}}};
-  EXPECT_EQ(measurement_verdict(run, kId, kWarm).at("verdict"), "measured");
+  EXPECT_EQ(measurement_verdict(run, kId, kWarm).at("verdict"), "crashed");
+  EXPECT_EQ(measurement_verdict(run, kId, kWarm).at("reason"), "in the audit: SIGSEGV");
   run.inspect = {{kId, {{"verdict", "refused"}, {"reason", "reads a value"}}}};
   EXPECT_EQ(measurement_verdict(run, kId, kWarm).at("reason"), "reads a value");
   EXPECT_TRUE(measurement_verdict(run, kId, "cold").is_null()) << "nothing was asked in this mode";
