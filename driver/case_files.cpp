@@ -43,13 +43,15 @@ std::vector<std::string> case_files(const std::string& path) {
 }
 
 Json files_of(const Options& options) {
-  Json files{{"libraries", Json::array()}, {"cases", Json::array()}};
+  Json files{{"libraries", Json::array()}, {"folders", Json::array()}, {"cases", Json::array()}};
   std::set<std::string> seen;
   for (const auto& path : options.libraries) {
     need_file(path, "--load-library");
     if (seen.insert(absolute(path)).second) files["libraries"].push_back({{"path", absolute(path)}});
   }
   for (const auto& path : options.case_files) {
+    // Whoever names a folder names what is in it.
+    if (fs::is_directory(path)) files["folders"].push_back(absolute(path));
     for (const auto& file : case_files(path)) {
       if (seen.insert(file).second) files["cases"].push_back({{"path", file}});
     }
@@ -91,12 +93,17 @@ Json ask(const WorkerFolder& folder, const Json& files) {
   return answer;
 }
 
+// The file, then those that it needs.
+std::vector<Json> with_uses(const Json& file) {
+  std::vector<Json> all{file};
+  for (const auto& use : file.value("uses", Json::array())) all.push_back(use);
+  return all;
+}
+
 std::vector<std::string> digests_of(const Json& files, const char* kind) {
   std::vector<std::string> digests;
   for (const auto& file : files.value(kind, Json::array())) {
-    digests.push_back(file.at("sha256").get<std::string>());
-    for (const auto& use : file.value("uses", Json::array()))
-      digests.push_back(use.at("sha256").get<std::string>());
+    for (const Json& one : with_uses(file)) digests.push_back(one.at("sha256").get<std::string>());
   }
   return digests;
 }
@@ -120,18 +127,20 @@ void check_same_files(const Json& planned, const WorkerFolder& folder, const std
     const auto found = digests_of(folder.files.is_null() ? Json::object() : folder.files, kind);
     for (const auto& file : planned.at(kind)) {
       const auto path = file.at("path").get<std::string>();
-      Json one = Json::object();
-      one[kind] = Json::array({file});
-      for (const auto& digest : digests_of(one, kind)) {
-        if (std::find(found.begin(), found.end(), digest) != found.end()) continue;
-        if (found.empty()) {
-          throw UsageError(where +
-                               " is of cases that files describe, and nothing is loaded that the command "
-                               "line does not name",
-                           std::string("name it again: ") + option + " " + quoted(path));
-        }
-        throw FileError(path, "is not the file of " + where + ", or has changed since: a SHA-256 differs",
-                        std::string("give the same file with ") + option + ", or start a run of its own");
+      if (found.empty()) {
+        throw UsageError(where +
+                             " is of cases that files describe, and nothing is loaded that the command "
+                             "line does not name",
+                         std::string("name it again: ") + option + " " + quoted(path));
+      }
+      for (const Json& one : with_uses(file)) {
+        if (std::find(found.begin(), found.end(), one.at("sha256")) != found.end()) continue;
+        const auto changed = one.at("path").get<std::string>();
+        const std::string needs = changed == path ? "" : ", which " + path + " needs,";
+        throw FileError(
+            changed, needs + " is not the file of " + where + ", or has changed since: a SHA-256 differs",
+            changed == path ? std::string("give the same file with ") + option + ", or start a run of its own"
+                            : "put the file back as it was, or start a run of its own");
       }
     }
   }

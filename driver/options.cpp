@@ -99,8 +99,10 @@ void add_files(CLI::App& command, Options& options) {
       ->type_name("FILE")
       ->allow_extra_args(false);
   command
-      .add_option("--load-library", options.libraries,
-                  "A shared library that registers operators for your cases; may be repeated")
+      .add_option(
+          "--load-library", options.libraries,
+          "A program that your cases need: a shared library that registers operators, a model's own file "
+          "(.pt, .pt2); may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
 }

@@ -235,8 +235,9 @@ def main() -> int:
         return 2
     for what, value in exported.quality.items():
         print(f"FP32 reaches {what} {value:.6g} on these data")
+    module = exported.case_file.with_suffix(".pt")
     print(f"Written: {exported.case_file}, and beside it the TorchScript file and the data. Judge it with")
-    print(f"  scripts/ampgate run --case-file {exported.case_file}")
+    print(f"  scripts/ampgate run --case-file {exported.case_file} --load-library {module}")
     return 0
 
 

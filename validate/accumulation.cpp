@@ -18,7 +18,9 @@
 #include <vector>
 
 #include "precision/formats.h"
+#include "validate/call_tensors.h"
 #include "validate/fp64_call.h"
+#include "validate/roundings.h"
 
 namespace ampgate::validate {
 namespace {
@@ -184,6 +186,20 @@ at::Tensor of_unknown(const c10::OperatorHandle& op, const torch::jit::Stack& ar
   return rounded.square_().mul_(k / 3.0).add_(squares, k / 6.0 + 1.0).sqrt_().mul_(kMeasured);
 }
 
+// Of LibTorch's others whatever takes far more elements than it gives: distances, gradients of a reduction.
+bool adds_up_unseen(const c10::OperatorHandle& op, const torch::jit::Stack& arguments,
+                    const at::Tensor& result) {
+  constexpr std::int64_t kFewTerms = 4;
+  if (is_known_as_a_whole(op)) return false;
+  const auto& declared = op.schema().arguments();
+  std::int64_t read = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (is_written(declared[i])) return false;
+    if (is_floating(arguments[i])) read += arguments[i].toTensor().numel();
+  }
+  return read > kFewTerms * result.numel();
+}
+
 }  // namespace
 
 bool adds_up(const c10::OperatorHandle& op) { return form_of(op.schema().name()).has_value(); }
@@ -192,9 +208,12 @@ std::optional<at::Tensor> accumulation_deviation(const c10::OperatorHandle& op,
                                                  const torch::jit::Stack& arguments, const at::Tensor& result,
                                                  std::size_t number, c10::ScalarType type) {
   const std::string& name = op.schema().name();
-  if (!name.starts_with("aten::")) return of_unknown(op, arguments, result, number);
+  if (!is_libtorchs(op)) return of_unknown(op, arguments, result, number);
   const auto form = form_of(name);
-  if (!form) return {};
+  if (!form) {
+    if (!adds_up_unseen(op, arguments, result)) return {};
+    return of_unknown(op, arguments, result, number);
+  }
   switch (*form) {
     case Form::kWeighted:
     case Form::kProduct:

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "validate/fp64_call.h"
+#include "validate/fp64_defaults.h"
 
 namespace ampgate::validate {
 namespace {
@@ -76,6 +77,7 @@ ExactRun run_exactly(const cases::Case& definition, cases::State fp64,
   Fp64Recorder recorder;
   {
     const InterceptScope intercept(recorder);
+    const Fp64Defaults defaults;
     run.outputs = definition.visible_run()(fp64);
   }
   const std::vector<RecordedCall> exact = recorder.take();

@@ -41,6 +41,11 @@ struct Bound {
   std::string finding{};      // what the bound allows that a user should know; mostly empty
   // Not 0: the RMS error of the whole output has a limit as well, and what is accepted is `suspect`.
   double rms_limit = 0.0;
+  // The same up to which `hard_source` can explain it; 0: there is none.
+  double rms_hard = 0.0;
+  // Where the result jumps as its inputs move by a rounding (a remainder, a floor): as far as it does, else
+  // 0. Either side may be right there. Undefined: it jumps nowhere.
+  at::Tensor jumps{};
   bool exact_zeros = false;  // -0 and +0 are different results (operators that only move values)
 };
 

@@ -18,6 +18,15 @@ std::optional<c10::ScalarType> narrower(std::optional<c10::ScalarType> a, std::o
   return significand_bits(*b) < significand_bits(*a) ? b : a;
 }
 
+bool lowers_within(const RecordedCall& call, const c10::IValue& result) {
+  if (!is_floating(result)) return false;
+  const int bits = significand_bits(result.toTensor().scalar_type());
+  return std::any_of(call.parts.begin(), call.parts.end(), [&](const auto& part) {
+    const auto type = narrowest(part.second);
+    return type && !moves_values(part.first) && significand_bits(*type) < bits;
+  });
+}
+
 }  // namespace
 
 std::optional<c10::ScalarType> narrowest(const RecordedCall& call) {
@@ -66,9 +75,12 @@ RecordedCall CallRecorder::record(const c10::OperatorHandle& op, torch::jit::Sta
   }
 
   RecordedCall recorded{schema.name()};
-  if (made_of_parts(op)) {
+  if (is_libtorchs(op) && !is_known_as_a_whole(op)) {
     Parts parts(*this, recorded.parts);
     InterceptScope::call_parts(op, stack, parts);
+    // Of a kernel of its own, what it calls besides matters where that is in a narrower type than its result.
+    if (!made_of_parts(op) && !lowers_within(recorded, stack[stack.size() - schema.returns().size()]))
+      recorded.parts.clear();
   } else {
     op.callBoxed(stack);
   }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "precision/formats.h"
 #include "validate/model_judge.h"
@@ -15,13 +16,15 @@ Criterion operator_criterion(const results::Rules& rules, const cases::Case& def
                              const cases::Outputs& outputs, References& references, const Sample& sample) {
   Criterion criterion;
   criterion.sample = sample;
-  std::vector<const Reference*> by_output;
+  const auto by_output = std::make_shared<std::vector<Reference>>();
+  const Reference* previous = nullptr;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Reference& reference = references.get(prepared, precision, judged_type(outputs, i), sample);
-    by_output.push_back(&reference);
-    criterion.oracle.push_back(reference.oracle[i]);
-    criterion.bounds.push_back(reference.bounds[i]);
-    if (i > 0 && by_output[i] == by_output[i - 1]) continue;
+    const bool fits = sample.misfit(outputs[i]).empty();
+    by_output->push_back(fits ? nearest(reference, sample.select(outputs[i]), i) : reference);
+    criterion.oracle.push_back(by_output->back().oracle[i]);
+    criterion.bounds.push_back(by_output->back().bounds[i]);
+    if (std::exchange(previous, &reference) == &reference) continue;
     for (const auto& tensor : reference.inputs.overflowed) {
       criterion.findings.push_back({"ordinary", "cast-overflow",
                                     "values of '" + tensor + "' are beyond the largest finite " +
@@ -29,7 +32,7 @@ Criterion operator_criterion(const results::Rules& rules, const cases::Case& def
     }
   }
   criterion.judge_part = [&rules, &definition, by_output](const cases::Outputs& part) {
-    return judge_operator(rules, definition, part, by_output);
+    return judge_operator(rules, definition, part, *by_output);
   };
   criterion.judge = [&definition, sample, judge_part = criterion.judge_part](const cases::Outputs& judged) {
     Judgement judgement;

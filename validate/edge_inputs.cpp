@@ -171,7 +171,7 @@ class EdgeTrials {
         operator_criterion(session_.rules, definition_, precision_, prepared, run.outputs, references);
     cases::Outputs outputs = run.outputs;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const Reference& reference = references.get(prepared, precision_, outputs[i].scalar_type());
+      const Reference& reference = references.get(prepared, precision_, judged_type(run.outputs, i));
       outputs[i] = excused(definition_, facts.bound, reference, outputs[i], i);
     }
     const Judgement judgement = criterion.judge(outputs);
@@ -222,7 +222,8 @@ std::vector<EdgeFinding> edge_findings(const Session& session, const cases::Case
     const auto finding = headroom_finding(session, definition, *shape, precision);
     return finding ? std::vector<EdgeFinding>{{*finding, shape->name}} : std::vector<EdgeFinding>{};
   }
-  if (!definition.opaque.empty()) return {};  // compiled for these inputs alone
+  // Compiled, or answers given, for these inputs alone.
+  if (!definition.opaque.empty() || definition.expected) return {};
   EdgeTrials trials(session, definition, precision);
   trials.fills(*shape);
   trials.patterns(*shape);

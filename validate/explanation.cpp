@@ -37,17 +37,20 @@ void judge_operators(const Inspection& inspection, const Explained& trial, Judge
                                       inspection.checks->sentence(inspection.calls)});
     return;
   }
-  if (first != nullptr) {
-    const std::string sentence = inspection.checks->sentence(inspection.calls);
+  if (judgement.verdict == Verdict::kInaccurate) {
+    // Of the only operator the reason says it all.
+    if (inspection.checks->operators() > 1)
+      judgement.reason += "; " + inspection.checks->sentence(inspection.calls);
+  } else if (first != nullptr) {
     const bool rejected = first->finding == local::Finding::kOutside;
-    if (judgement.verdict == Verdict::kInaccurate) {
-      judgement.reason += "; " + sentence;
-    } else {
-      judgement.worsen(rejected ? Verdict::kInaccurate : Verdict::kSuspect, sentence);
-    }
-  } else if (judgement.verdict == Verdict::kInaccurate) {
-    judgement.reason += "; " + inspection.checks->sentence(inspection.calls);
+    judgement.worsen(rejected ? Verdict::kInaccurate : Verdict::kSuspect,
+                     inspection.checks->sentence(inspection.calls));
   }
+  const auto& unproven = inspection.checks->unproven();
+  if (unproven.empty()) return;
+  judgement.worsen(Verdict::kSuspect, *unproven.begin() +
+                                          " was judged by the error ratio alone, no bound is known: say in "
+                                          "\"reduction_length\" how many terms it adds up");
 }
 
 // An error may begin where a value that 16 bit could not hold was replaced.
@@ -77,15 +80,14 @@ void tell_bad_values(const Inspection& inspection, const BadReport& report, Judg
 
 }  // namespace
 
-Inspector::Inspector(const results::Rules& rules, const cases::State& state, bool check_operators,
-                     Interceptor* inner)
+Inspector::Inspector(const cases::State& state, std::optional<local::LocalChecks> checks, Interceptor* inner)
     : tracer_(
           [this](const CallView& view) {
             if (auto bad = made_bad_value(view)) inspection_.made.emplace(view.record.index, *std::move(bad));
             if (inspection_.checks) inspection_.checks->check(view);
           },
           inner) {
-  if (check_operators) inspection_.checks.emplace(rules);
+  inspection_.checks = std::move(checks);
   for (const auto& entry : state.tensors) tracer_.name_tensor(entry.tensor, entry.name);
 }
 

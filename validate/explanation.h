@@ -25,10 +25,10 @@ struct Inspection {
 // Traces a run: `InterceptScope scope(inspector.tracer()); ...; inspector.take(outputs)`.
 class Inspector {
  public:
-  // `state`: the run's tensors, for their names. `check_operators`: judge every operator as well. `inner` as
-  // for Tracer. The rules outlive the object.
-  Inspector(const results::Rules& rules, const cases::State& state, bool check_operators,
-            Interceptor* inner = nullptr);
+  // `state`: the run's tensors, for their names. `checks`: judge every operator as well. `inner` as for
+  // Tracer.
+  explicit Inspector(const cases::State& state, std::optional<local::LocalChecks> checks = {},
+                     Interceptor* inner = nullptr);
 
   Tracer& tracer() { return tracer_; }
   Inspection take(const cases::Outputs& outputs);

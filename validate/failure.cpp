@@ -25,7 +25,7 @@ bool lacks_memory(const c10::Error& error) {
 bool refuses_type(std::string_view text) {
   return text.find("ot supported") != std::string_view::npos ||
          text.find("ot implemented for") != std::string_view::npos ||
-         text.find("expected scalar type") != std::string_view::npos ||
+         text.find("scalar type") != std::string_view::npos || text.find("dtype") != std::string_view::npos ||
          text.find("could not create a primitive") != std::string_view::npos;  // oneDNN's LSTM in FP16
 }
 

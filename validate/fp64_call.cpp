@@ -9,28 +9,12 @@
 #include "precision/formats.h"
 #include "validate/aside.h"
 #include "validate/call_tensors.h"
+#include "validate/fp64_defaults.h"
 
 namespace ampgate::validate {
 namespace {
 
 using torch::jit::Stack;
-
-void fit_defaults(const CallView& view, Stack& arguments) {
-  if (view.record.inputs.empty()) return;
-  const c10::ScalarType type = view.record.inputs.front().seen;
-  if (!c10::isFloatingType(type)) return;
-  const auto& name = view.record.name;
-  if (base_name(name) == "nan_to_num" && arguments.size() > 3) {
-    const double max = precision::format_of(type).max;
-    if (arguments[2].isNone()) arguments[2] = max;
-    if (arguments[3].isNone()) arguments[3] = -max;
-  }
-  // In 16 bit the kernel takes FP32's.
-  if (name == "aten::rms_norm" && arguments[3].isNone()) {
-    arguments[3] = type == at::kDouble ? std::numeric_limits<double>::epsilon()
-                                       : double{std::numeric_limits<float>::epsilon()};
-  }
-}
 
 bool is_random(const CallView& view) {
   if (!view.op.hasTag(at::Tag::nondeterministic_seeded)) return false;
@@ -39,6 +23,26 @@ bool is_random(const CallView& view) {
 }
 
 }  // namespace
+
+bool fit_defaults(std::string_view name, c10::ScalarType type, Stack& arguments) {
+  const auto put = [&](std::size_t position, double number) {
+    if (position >= arguments.size() || !arguments[position].isNone()) return false;
+    arguments[position] = number;
+    return true;
+  };
+  if (!c10::isFloatingType(type)) return false;
+  if (base_name(name) == "nan_to_num") {
+    const double max = precision::format_of(type).max;
+    const bool above = put(2, max);
+    return put(3, -max) || above;
+  }
+  // In 16 bit the kernel takes FP32's.
+  if (name == "aten::rms_norm") {
+    return put(3, type == at::kDouble ? std::numeric_limits<double>::epsilon()
+                                      : double{std::numeric_limits<float>::epsilon()});
+  }
+  return false;
+}
 
 void ask_for_fp64(const c10::Argument& argument, c10::IValue& value) {
   if (argument.name() != "dtype" || !value.isInt()) return;
@@ -74,7 +78,7 @@ Stack fp64_arguments(const CallView& view) {
     if (value.isDevice()) value = c10::Device(at::kCPU);
     arguments.push_back(std::move(value));
   }
-  fit_defaults(view, arguments);
+  if (!view.record.inputs.empty()) fit_defaults(view.record.name, view.record.inputs.front().seen, arguments);
   return arguments;
 }
 
@@ -88,6 +92,7 @@ std::pair<at::Tensor, at::Tensor> attention_by_definition(const Stack& arguments
 
 std::optional<std::vector<at::Tensor>> evaluate_fp64(const CallView& view) {
   const Aside aside;
+  const Fp64Defaults defaults;
   if (view.record.allocation || is_random(view)) return {};
   try {
     const Stack arguments = fp64_arguments(view);

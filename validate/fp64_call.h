@@ -2,12 +2,17 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "validate/trace.h"
 
 namespace ampgate::validate {
+
+// Puts the value that a kernel takes for tensors of `type` in place of an argument that is not given and
+// whose default depends on it: nan_to_num, the eps of rms_norm. Gives whether there was one.
+bool fit_defaults(std::string_view name, c10::ScalarType type, torch::jit::Stack& arguments);
 
 // A floating type that the case asks for by name would bring a run in FP64 down to it.
 void ask_for_fp64(const c10::Argument& argument, c10::IValue& value);
@@ -17,7 +22,7 @@ void ask_for_fp64(const c10::Argument& argument, c10::IValue& value);
 std::vector<at::Tensor> seen_inputs(const CallView& view);
 
 // The call's arguments with those tensors; types that it asks for by name and defaults that depend on a type
-// (nan_to_num, the eps of rms_norm) fitted.
+// fitted.
 torch::jit::Stack fp64_arguments(const CallView& view);
 
 // aten::scaled_dot_product_attention by its definition, and its probabilities. `arguments` are the

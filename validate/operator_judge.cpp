@@ -64,7 +64,7 @@ void judge_bound(const std::string& name, const at::Tensor& output, const at::Te
                                                share(comparison.rejected, comparison, " are outside"));
   } else if (comparison.suspect()) {
     judge_suspect(name, output, oracle, comparison, bound, judgement);
-  } else if (comparison.undecided()) {
+  } else if (comparison.undecided() && comparison.max_ulp > 0) {
     judgement.worsen(Verdict::kAmbiguous, name +
                                               " could not be judged: every element is ill-conditioned, its " +
                                               bound.criterion + " is as large as the output itself");
@@ -96,11 +96,15 @@ void judge_rms(const std::string& name, const at::Tensor& output, const at::Tens
                const Comparison& comparison, const Bound& bound, Judgement& judgement) {
   const std::string numbers = "RMS error " + text(comparison.rms_error) + " of " + text(bound.rms_limit) +
                               " allowed (" + bound.source + ")";
-  if (!(comparison.rms_error <= bound.rms_limit)) {
-    judgement.worsen(Verdict::kInaccurate, name + ": " + numbers + "; worst: " + place(name, comparison));
+  const std::string worst = "; worst: " + place(name, comparison);
+  if (!(comparison.rms_error <= std::max(bound.rms_limit, bound.rms_hard))) {
+    judgement.worsen(Verdict::kInaccurate, name + ": " + numbers + worst);
   } else if (const std::string one_sided = one_sided_rounding(output, oracle); !one_sided.empty()) {
     judgement.worsen(Verdict::kInaccurate,
                      name + ": " + one_sided + ", so the result is not rounded to nearest; " + numbers);
+  } else if (comparison.rms_error > bound.rms_limit) {
+    judgement.worsen(Verdict::kSuspect,
+                     name + ": " + numbers + ", but " + bound.hard_source + " can explain it" + worst);
   } else {
     judgement.worsen(Verdict::kSuspect,
                      name + " was judged by the error ratio alone, no bound is known: " + numbers);
@@ -110,17 +114,17 @@ void judge_rms(const std::string& name, const at::Tensor& output, const at::Tens
 }  // namespace
 
 Judgement judge_operator(const results::Rules& rules, const cases::Case& definition,
-                         const cases::Outputs& outputs, const std::vector<const Reference*>& references) {
+                         const cases::Outputs& outputs, const std::vector<Reference>& references) {
   Judgement judgement;
   const auto keep_worst = [&](double margin, Json json) {
     if (!judgement.kernel_error.empty() && !(margin > judgement.margin)) return;
     judgement.margin = margin;
-    if (const Sample& sample = references.front()->sample; !sample.whole()) json["sample"] = sample.json();
+    if (const Sample& sample = references.front().sample; !sample.whole()) json["sample"] = sample.json();
     judgement.kernel_error = std::move(json);
   };
   std::int64_t compared = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Reference& reference = *references[i];
+    const Reference& reference = references[i];
     const std::string& name = definition.outputs[i];
     if (!why_ignored(rules, definition.name, name).empty()) continue;
     Judgement own;

@@ -14,6 +14,6 @@ namespace ampgate::validate {
 // against. kernel_error describes the output with the largest
 // margin.
 Judgement judge_operator(const results::Rules& rules, const cases::Case& definition,
-                         const cases::Outputs& outputs, const std::vector<const Reference*>& references);
+                         const cases::Outputs& outputs, const std::vector<Reference>& references);
 
 }  // namespace ampgate::validate

@@ -9,6 +9,7 @@
 #include "precision/formats.h"
 #include "validate/case_fault.h"
 #include "validate/failure.h"
+#include "validate/fp64_defaults.h"
 #include "validate/unwritten.h"
 
 namespace ampgate::validate {
@@ -27,6 +28,7 @@ cases::State copy_of(cases::State state) {
 // What the run does not write is NaN, never what the memory happened to hold.
 cases::Outputs run_poisoned(const cases::Case& definition, cases::State& state) {
   const backends::PoisonScope poisoned;
+  const Fp64Defaults defaults;
   return (definition.reference_run != nullptr ? definition.reference_run : definition.run)(state);
 }
 
@@ -71,6 +73,8 @@ cases::Outputs oracle(const cases::Case& definition, const cases::State& fp64) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string name = "in FP64 its output " + definition.outputs[i];
     if (!outputs[i].defined()) throw CaseFault(name + " is undefined");
+    if (outputs[i].layout() != at::kStrided || outputs[i].is_quantized())
+      throw CaseFault(name + " is no dense tensor of numbers: nothing else can be judged");
     const auto type = outputs[i].scalar_type();
     if (outputs[i].is_complex()) throw CaseFault(name + " is complex: only real numbers can be judged");
     if (type != at::kDouble && !c10::isIntegralType(type, true)) {

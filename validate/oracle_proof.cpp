@@ -12,6 +12,7 @@
 #include "cases/execute.h"
 #include "validate/case_fault.h"
 #include "validate/elements.h"
+#include "validate/fp64_defaults.h"
 #include "validate/guarded_state.h"
 #include "validate/text.h"
 
@@ -53,9 +54,34 @@ cases::State stepped(const cases::State& state, double step, std::optional<std::
   return moved;
 }
 
+bool same_values(const at::Tensor& a, const at::Tensor& b) {
+  return a.sizes() == b.sizes() && a.eq(b).logical_or_(a.isnan().logical_and_(b.isnan())).all().item<bool>();
+}
+
+// Throws CaseFault for a kernel that writes to what it was given to read.
 cases::Outputs run(const cases::Case& definition, cases::State state) {
   const at::NoGradGuard no_grad;
-  return definition.unproven(state);
+  const Fp64Defaults defaults;
+  cases::State before = state;
+  for (auto& entry : before.tensors) entry.tensor = entry.tensor.detach().clone();
+  cases::Outputs outputs = definition.unproven(state);
+  for (std::size_t i = 0; i < before.tensors.size(); ++i) {
+    if (same_values(state[i].detach(), before[i])) continue;
+    throw CaseFault("in FP64 it writes to its own tensor '" + before.tensors[i].name +
+                    "': a second call sees other inputs than the first");
+  }
+  return outputs;
+}
+
+// What it gives for the same inputs must be the same.
+void check_repeats(const cases::Case& definition, const cases::State& fp64, const cases::Outputs& first) {
+  const cases::Outputs again = run(definition, stepped(fp64, 0.0));
+  for (std::size_t i = 0; i < first.size() && i < again.size(); ++i) {
+    if (same_values(first[i], again[i])) continue;
+    throw CaseFault("in FP64 its output " + definition.outputs[i] +
+                    " is another in a second call on the same inputs: it draws random numbers, or reads what "
+                    "is none of its inputs");
+  }
 }
 
 double rms(const at::Tensor& values) {
@@ -153,6 +179,7 @@ void check_fp64(const cases::Case& definition, const cases::State& original, con
     return;
   const cases::State fp64 = stepped(cases::converted(original, at::kDouble), 0.0);
   const cases::Outputs at_rest = run(definition, fp64);
+  check_repeats(definition, fp64, at_rest);
   const cases::Outputs large = run(definition, stepped(fp64, kLargeStep));
   const cases::Outputs small = run(definition, stepped(fp64, kSmallStep));
   const cases::Outputs smaller = run(definition, stepped(fp64, kSmallerStep));

@@ -17,7 +17,17 @@ struct Reference {
   RoundedInputs inputs;
   cases::Outputs oracle;      // FP64
   std::vector<Bound> bounds;  // one an output; empty for models
+  // What is right as well, as kernels read numbers among the arguments in their own type (local/readings.h).
+  struct Other {
+    cases::Outputs oracle;
+    std::vector<Bound> bounds;
+  };
+  std::vector<Other> others{};
 };
+
+// The reference as output number `number` is best explained: by one of the readings as a whole, by another
+// one where that is not enough, and on the side of a jump on which `output` is.
+Reference nearest(Reference reference, const at::Tensor& output, std::size_t number);
 
 class References {
  public:
@@ -31,6 +41,9 @@ class References {
                        c10::ScalarType output_type, const Sample& sample = {});
 
  private:
+  std::vector<Bound> bounds(const cases::OperatorCall* call, const BoundContext& context) const;
+  void add_others(c10::ScalarType output_type, Reference& reference) const;
+
   const results::Rules& rules_;
   const cases::Case& definition_;
   const cases::Facts& facts_;

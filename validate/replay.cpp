@@ -8,12 +8,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "precision/formats.h"
 #include "validate/accumulation.h"
 #include "validate/alignment.h"
 #include "validate/call_tensors.h"
 #include "validate/fp64_call.h"
+#include "validate/fp64_defaults.h"
+#include "validate/numbers.h"
 #include "validate/roundings.h"
 
 namespace ampgate::validate {
@@ -27,8 +30,11 @@ constexpr double kInnerSpread = 4.0;
 
 class Replayer : public Interceptor {
  public:
-  Replayer(const std::vector<PairedCall>& calls, std::uint64_t seed, double amplified)
-      : calls_(calls), amplified_(amplified), generator_(at::make_generator<at::CPUGeneratorImpl>(seed)) {}
+  Replayer(const std::vector<PairedCall>& calls, std::uint64_t seed, double amplified, bool rounds_numbers)
+      : calls_(calls),
+        amplified_(amplified),
+        rounds_numbers_(rounds_numbers),
+        generator_(at::make_generator<at::CPUGeneratorImpl>(seed)) {}
 
   void call(const c10::OperatorHandle& op, torch::jit::Stack& stack) override {
     const auto& schema = op.schema();
@@ -64,11 +70,20 @@ class Replayer : public Interceptor {
         return;
       }
       RecordedCall part{op.schema().name()};
-      for (const c10::Argument& result : op.schema().returns()) {
-        const bool exact = moves_values(part.name) || cases::is_view(result);
-        part.rounded.push_back(exact ? std::nullopt : narrowest_);
-      }
+      const bool computes = !moves_values(part.name) && gives_floating(op, stack);
+      for (const c10::Argument& result : op.schema().returns())
+        part.rounded.push_back(computes && !cases::is_view(result) ? narrowest_ : std::nullopt);
       replayer_.replay(op, stack, part);
+    }
+
+    // Comparisons see the values themselves: what they are given is not disturbed. Tried on a copy, unless it
+    // writes, as those do not.
+    static bool gives_floating(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+      const auto& declared = op.schema().arguments();
+      if (std::any_of(declared.begin(), declared.end(), is_written)) return true;
+      torch::jit::Stack tried(stack.end() - static_cast<std::ptrdiff_t>(declared.size()), stack.end());
+      op.callBoxed(tried);
+      return !tried.empty() && is_floating(tried.front());
     }
 
    private:
@@ -80,6 +95,10 @@ class Replayer : public Interceptor {
   void replay(const c10::OperatorHandle& op, torch::jit::Stack& stack, const RecordedCall& recorded) {
     const auto& schema = op.schema();
     const auto arguments = stack.size() - schema.arguments().size();
+    const bool rounds = !recorded.rounded.empty() && recorded.rounded.front().has_value();
+    // Whether the kernel rounds numbers among its arguments is not known: half of the runs do.
+    if (rounds && rounds_numbers_ && is_libtorchs(op))
+      round_numbers(schema, std::span(stack).subspan(arguments), *recorded.rounded.front());
     const auto disturb = [&](std::size_t i, double spread) {
       if (i >= schema.arguments().size() || is_written(schema.arguments()[i])) return;  // another overload
       stack[arguments + i] = with_tensors(stack[arguments + i], [&](const at::Tensor& tensor) {
@@ -87,12 +106,20 @@ class Replayer : public Interceptor {
       });
     };
     for (const std::size_t i : recorded.rounded_inputs) disturb(i, spread_of(*recorded.rounded.front()));
-    if (!recorded.parts.empty()) {
-      Parts parts(*this, recorded);
-      InterceptScope::call_parts(op, stack, parts);
+    // Autocast calls the operator again, beneath itself.
+    if (const auto own = recorded.parts.find(schema.name()); own != recorded.parts.end()) {
+      replay(op, stack, own->second);
       return;
     }
-    if (!recorded.rounded.empty() && recorded.rounded.front() && takes_steps(op)) {
+    if (!recorded.parts.empty()) {
+      const auto before = roundings_;
+      Parts parts(*this, recorded);
+      InterceptScope::call_parts(op, stack, parts);
+      // In FP64 it may be a kernel without parts.
+      if (roundings_ == before) round_results(op, recorded, stack);
+      return;
+    }
+    if (rounds && takes_steps(op)) {
       for (std::size_t i = 0; i < schema.arguments().size(); ++i)
         disturb(i, kInnerSpread * precision::format_of(at::kFloat).unit_roundoff());
     }
@@ -101,15 +128,24 @@ class Replayer : public Interceptor {
     const auto results = stack.size() - schema.returns().size();
     for (std::size_t i = 0; i < std::min(recorded.rounded.size(), schema.returns().size()); ++i) {
       if (!recorded.rounded[i] || !is_floating(stack[results + i])) continue;
-      if (const auto deviation =
-              accumulation_deviation(op, given, stack[results + i].toTensor(), i, *recorded.rounded[i])) {
-        const at::Tensor result = stack[results + i].toTensor();
-        const at::Tensor moved =
-            at::normal(result.detach(), at::nan_to_num(*deviation * amplified_, 0.0, 0.0, 0.0), generator_);
-        put(schema.returns()[i], result + (moved - result).detach(), stack[results + i]);
-      }
-      put(schema.returns()[i], noisy(stack[results + i].toTensor(), *recorded.rounded[i]),
-          stack[results + i]);
+      const auto deviation =
+          accumulation_deviation(op, given, stack[results + i].toTensor(), i, *recorded.rounded[i]);
+      if (!deviation) continue;
+      const at::Tensor result = stack[results + i].toTensor();
+      const at::Tensor moved =
+          at::normal(result.detach(), at::nan_to_num(*deviation * amplified_, 0.0, 0.0, 0.0), generator_);
+      put(schema.returns()[i], result + (moved - result).detach(), stack[results + i]);
+    }
+    round_results(op, recorded, stack);
+  }
+
+  void round_results(const c10::OperatorHandle& op, const RecordedCall& recorded, torch::jit::Stack& stack) {
+    const auto& returns = op.schema().returns();
+    const auto results = stack.size() - returns.size();
+    for (std::size_t i = 0; i < std::min(recorded.rounded.size(), returns.size()); ++i) {
+      if (!recorded.rounded[i] || !is_floating(stack[results + i])) continue;
+      ++roundings_;
+      put(returns[i], noisy(stack[results + i].toTensor(), *recorded.rounded[i]), stack[results + i]);
     }
   }
 
@@ -142,8 +178,10 @@ class Replayer : public Interceptor {
 
   const std::vector<PairedCall>& calls_;
   double amplified_;
+  bool rounds_numbers_;
   at::Generator generator_;
   std::size_t next_ = 0;
+  std::int64_t roundings_ = 0;  // put in so far
 };
 
 // Of integers, whether they differ: their distance says nothing.
@@ -160,7 +198,7 @@ Replay replay(const cases::Case& definition, const cases::State& fp64, const cas
     result.deviation.push_back(at::zeros(output.sizes(), output.options().dtype(at::kDouble)));
   const ExactRun exact = run_exactly(definition, fp64, plan.calls);
   for (int run = 0; run < plan.runs; ++run) {
-    Replayer replayer(exact.calls, plan.seed + static_cast<std::uint64_t>(run), plan.amplified);
+    Replayer replayer(exact.calls, plan.seed + static_cast<std::uint64_t>(run), plan.amplified, run % 2 == 1);
     cases::State state = fp64;
     if (plan.stored) {
       for (auto& entry : state.tensors) {
@@ -169,6 +207,7 @@ Replay replay(const cases::Case& definition, const cases::State& fp64, const cas
     }
     {
       const InterceptScope intercept(replayer);
+      const Fp64Defaults defaults;
       result.runs.push_back(definition.visible_run()(state));
     }
     replayer.expect_end();

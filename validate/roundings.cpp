@@ -54,11 +54,20 @@ bool takes_steps(const c10::OperatorHandle& op) {
   return std::find(kOneStep.begin(), kOneStep.end(), without_namespace(name)) == kOneStep.end();
 }
 
-bool made_of_parts(const c10::OperatorHandle& op) {
+bool is_libtorchs(const c10::OperatorHandle& op) { return op.schema().name().starts_with("aten::"); }
+
+bool is_known_as_a_whole(const c10::OperatorHandle& op) {
   const std::string_view name = op.schema().name();
-  return name.starts_with("aten::") &&
-         op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) && !moves_values(name) &&
-         local::adapter_of(name) == nullptr;
+  return moves_values(name) || local::adapter_of(name) != nullptr;
+}
+
+bool made_of_parts(const c10::OperatorHandle& op) {
+  using c10::DispatchKey;
+  // A kernel of its own comes before what is there for whatever lacks one.
+  const bool composite = !op.hasKernelForDispatchKey(DispatchKey::CPU) &&
+                         (op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) ||
+                          op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutograd));
+  return is_libtorchs(op) && composite && !is_known_as_a_whole(op);
 }
 
 }  // namespace ampgate::validate

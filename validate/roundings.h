@@ -15,9 +15,15 @@ bool moves_values(std::string_view operator_name);
 // their errors are known (accumulation.h).
 bool takes_steps(const c10::OperatorHandle& op);
 
+// Is it one of LibTorch's own?
+bool is_libtorchs(const c10::OperatorHandle& op);
+
+// Its error is known without looking at what it calls.
+bool is_known_as_a_whole(const c10::OperatorHandle& op);
+
 // An operator of LibTorch that calls others, whatever the device, and that no bound knows as a whole:
-// recurrent networks, einsum. Each of its parts rounds. Of a library's operators this cannot be told: what is
-// registered for all devices at once often is a kernel of its own.
+// recurrent networks, einsum, logsumexp. Each of its parts rounds. Of a library's operators this cannot be
+// told: what is registered for all devices at once often is a kernel of its own.
 bool made_of_parts(const c10::OperatorHandle& op);
 
 }  // namespace ampgate::validate

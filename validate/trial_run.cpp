@@ -73,6 +73,11 @@ void watch_own_run(const Session& session, const cases::Case& definition, cases:
   observation.own_calls = calls.take();
 }
 
+// How many terms a library's operators add up, where the case's file says so.
+std::int64_t length_of_libraries(const cases::Case& definition) {
+  return definition.foreign ? definition.facts(definition.shape({})).bound.length : 0;
+}
+
 }  // namespace
 
 std::vector<std::string> digests_of(const cases::Outputs& outputs) {
@@ -129,7 +134,9 @@ Observation observe(const Session& session, const cases::Case& definition, const
   if (definition.observed_run) watch_own_run(session, definition, state, precision, run, observation);
   cases::OperatorRecorder operators;
   CallRecorder calls;
-  Inspector inspector(session.rules, state, definition.model, definition.model ? &calls : nullptr);
+  std::optional<local::LocalChecks> checks;
+  if (definition.model) checks.emplace(session.rules, length_of_libraries(definition));
+  Inspector inspector(state, std::move(checks), definition.model ? &calls : nullptr);
   cases::Outputs observed;
   {
     // Poisoned as well: the trace shows where memory that nobody wrote comes from.
@@ -149,7 +156,7 @@ Inspection inspect(const Session& session, const cases::Case& definition, const 
                    const precision::Precision& precision) {
   const auto scope = numerics_scope(precision);
   cases::State state = state_for(run);
-  Inspector inspector(session.rules, state, true);
+  Inspector inspector(state, local::LocalChecks(session.rules, length_of_libraries(definition)));
   const InterceptScope intercept(inspector.tracer());
   return inspector.take(
       execute(session, definition, definition.visible_run(), state, precision, run.outputs));

@@ -41,9 +41,10 @@ std::vector<std::string> read_precisions(const Node& node) {
 }  // namespace
 
 Document::Document(const results::Json& json, const std::filesystem::path& file,
-                   std::vector<std::filesystem::path>& used, const std::set<std::filesystem::path>& code)
+                   std::vector<std::filesystem::path>& used, const std::set<std::filesystem::path>& code,
+                   const std::set<std::filesystem::path>& folders)
     : root_(json, file.string(), kAction),
-      surroundings_{file.parent_path(), &used, code},
+      surroundings_{file.parent_path(), &used, code, folders},
       object_(root_.object()) {
   const Node version = root_.member(object_, "ampgate_case");
   const std::int64_t number = version.integer();

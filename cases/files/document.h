@@ -22,9 +22,10 @@ inline constexpr std::string_view kSuite = "files";
 // Reading a file of version 1. Members that no kind of case asks for are refused.
 class Document {
  public:
-  // `json` must outlive the object; `code` as in Surroundings. Throws results::FileError.
+  // `json` must outlive the object; `code` and `folders` as in Surroundings. Throws results::FileError.
   Document(const results::Json& json, const std::filesystem::path& file,
-           std::vector<std::filesystem::path>& used, const std::set<std::filesystem::path>& code = {});
+           std::vector<std::filesystem::path>& used, const std::set<std::filesystem::path>& code = {},
+           const std::set<std::filesystem::path>& folders = {});
 
   const Node& root() const { return root_; }
   bool has(const std::string& key) const;

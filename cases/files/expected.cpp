@@ -17,6 +17,10 @@ at::Tensor exact_values(const Node& node, const Document& document) {
   return spec.values(Fill(0, document.name(), ""), "expected");
 }
 
+std::string sizes_text(const Outputs& outputs, std::size_t number) {
+  return results::Json(outputs[number].sizes().vec()).dump();
+}
+
 // Bit patterns of NaN do not count.
 bool same_values(const at::Tensor& a, const at::Tensor& b) {
   return a.sizes() == b.sizes() && a.eq(b).logical_or_(a.isnan().logical_and_(b.isnan())).all().item<bool>();
@@ -45,12 +49,17 @@ Outputs in_types_of_run(const Outputs& values, const State& inputs,
 
 std::function<Outputs(const State&)> read_expected(const Node& node, const Document& document,
                                                    const std::vector<std::string>& outputs,
-                                                   std::function<State()> inputs,
+                                                   const Outputs& like, std::function<State()> inputs,
                                                    std::function<Outputs(State&)> run) {
   auto object = node.object();
   auto values = std::make_shared<Outputs>();
-  for (const std::string& name : outputs)
-    values->push_back(exact_values(node.member(object, name), document));
+  for (const std::string& name : outputs) {
+    const Node given = node.member(object, name);
+    values->push_back(exact_values(given, document));
+    const std::size_t i = values->size() - 1;
+    if (i >= like.size() || values->back().sizes() == like[i].sizes()) continue;
+    given.fail("has sizes " + sizes_text(*values, i) + ", and the operators give " + sizes_text(like, i));
+  }
   object.refuse_unknown();
   return [values, inputs = std::move(inputs), run = std::move(run)](const State& state) {
     const State given = inputs();

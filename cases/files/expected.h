@@ -11,10 +11,11 @@
 namespace ampgate::cases::files {
 
 // {"out": {"values": ...}} or {"out": {"file", "tensor"}}, one for each output. `inputs` makes the tensors
-// that the values belong to, `run` says which outputs are integers. Throws results::FileError.
+// that the values belong to, `run` says which outputs are integers. `like`: tensors of the outputs' sizes, or
+// none where they are not known. Throws results::FileError.
 std::function<Outputs(const State&)> read_expected(const Node& node, const Document& document,
                                                    const std::vector<std::string>& outputs,
-                                                   std::function<State()> inputs,
+                                                   const Outputs& like, std::function<State()> inputs,
                                                    std::function<Outputs(State&)> run);
 
 }  // namespace ampgate::cases::files

@@ -62,11 +62,16 @@ bool fits(const c10::FunctionSchema& schema, const Json& positional, const Json&
   return named == keywords.size() && std::ssize(positional) <= by_position;
 }
 
+// Of tensors whose dimensions have names, which no case file can give.
+bool names_dimensions(const std::string& overload) {
+  return overload.find("imname") != std::string::npos || overload.starts_with("names");
+}
+
 std::vector<c10::OperatorHandle> overloads_of(const std::string& name) {
   std::vector<c10::OperatorHandle> overloads;
   auto& dispatcher = c10::Dispatcher::singleton();
   for (const auto& known : dispatcher.getAllOpNames()) {
-    if (known.name != name) continue;
+    if (known.name != name || names_dimensions(known.overload_name)) continue;
     if (auto op = dispatcher.findSchema(known)) overloads.push_back(*op);
   }
   std::sort(overloads.begin(), overloads.end(), [](const auto& a, const auto& b) {

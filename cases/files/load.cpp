@@ -1,8 +1,11 @@
 #include "cases/files/load.h"
 
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cases/case.h"
@@ -62,7 +65,14 @@ void add(const Document& document, Case definition) {
   add_case(std::move(definition));
 }
 
-// A compiled model, which a case file names as well: it is loaded when it first runs.
+// A model, which a case file names as well: it is loaded when it first runs. Packages and TorchScript files
+// are zip archives, which no shared library is.
+bool is_model(const fs::path& path) {
+  std::array<char, 4> begin{};
+  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
+  return std::string_view(begin.data(), begin.size()) == std::string_view("PK\3\4", 4);
+}
+
 bool is_package(const fs::path& path) { return path.extension() == ".pt2"; }
 
 // The other files that `entry` needs, which must be what it says of them, where it says something.
@@ -93,15 +103,22 @@ Json load_library_file(const Json& entry) {
 // What was loaded, or may be.
 struct Code {
   std::string digests;  // of libraries of operators
-  std::set<fs::path> packages;
+  std::set<fs::path> models;
+  std::set<fs::path> folders;
 };
+
+Json model_entry(const fs::path& path, const Json& known) {
+  Json entry = identified(path, known);
+  entry.update({{"operators", Json::array()}, {"uses", Json::array()}});
+  return entry;
+}
 
 Json load_case_file(const Json& entry, const Code& code) {
   const fs::path path = entry.at("path").get<std::string>();
   Json found = identified(path, entry);
   const Json json = results::read_json_file(path.string());
   std::vector<fs::path> used;
-  const Document document(json, path, used, code.packages);
+  const Document document(json, path, used, code.models, code.folders);
   check_one_subject(document);
   auto cases = read_cases(document);
   document.refuse_unknown();
@@ -124,20 +141,31 @@ Json load_case_file(const Json& entry, const Code& code) {
 Json load(const Json& files) {
   Json found{{"libraries", Json::array()}, {"cases", Json::array()}};
   Code code;
+  bool packages = false;
+  const auto permit = [&](const fs::path& path, const Json& known) {
+    if (code.models.insert(fs::weakly_canonical(path)).second)
+      found["libraries"].push_back(model_entry(path, known));
+  };
   for (const auto& entry : files.value("libraries", Json::array())) {
     const fs::path path = entry.at("path").get<std::string>();
-    if (is_package(path)) {
-      found["libraries"].push_back(identified(path, entry));
-      found["libraries"].back().update({{"operators", Json::array()}, {"uses", Json::array()}});
-      code.packages.insert(fs::weakly_canonical(path));
+    packages = packages || is_package(path);
+    if (is_package(path) || is_model(path)) {
+      permit(path, entry);
     } else {
       found["libraries"].push_back(load_library_file(entry));
       code.digests += digests_of(found["libraries"].back());
     }
   }
-  if (!code.packages.empty()) load_libtorch();
-  for (const auto& entry : files.value("cases", Json::array()))
+  for (const auto& folder : files.value("folders", Json::array()))
+    code.folders.insert(fs::weakly_canonical(folder.get<std::string>()));
+  if (packages) load_libtorch();
+  for (const auto& entry : files.value("cases", Json::array())) {
     found["cases"].push_back(load_case_file(entry, code));
+    for (const auto& use : found["cases"].back().at("uses")) {
+      const fs::path path = use.at("path").get<std::string>();
+      if (is_model(path)) permit(path, use);
+    }
+  }
   return found;
 }
 

@@ -164,7 +164,8 @@ ModelFacts read_model_facts(const Document& document, const std::vector<std::str
   const Reading reading{document, outputs, tensors, first_data};
   ModelFacts result;
   Facts& facts = result.facts;
-  facts.bound.family = Family::kModel;
+  facts.bound = {.family = Family::kModel, .length = 0};
+  if (const auto length = document.optional("reduction_length")) facts.bound.length = length->integer(1);
   facts.domain = kDomain;
   facts.makes = "what the model's own code makes";
   if (const auto flops = document.optional("flops")) {

@@ -192,8 +192,13 @@ bool has_floating(const std::vector<ModuleWeight>& weights) {
 }  // namespace
 
 Case module_case(const Document& document, const std::string& member) {
-  const auto path = document.path(document.member(member).string());
+  const Node named = document.member(member);
+  const auto path = document.path(named.string());
   const ModuleFile file(path);
+  if (!document.surroundings().may_interpret(path)) {
+    named.fail("is a program, which runs only where the command line names it: add --load-library " +
+               path.string() + ", or name the folder that holds both by --case-file");
+  }
   document.surroundings().used->push_back(path);
   const torch::jit::Module module = file.load();
   const bool training = read_training(document);

@@ -11,6 +11,7 @@
 #include <optional>
 #include <regex>
 
+#include "cases/files/zip_checksums.h"
 #include "results/error.h"
 
 namespace ampgate::cases::files {
@@ -59,6 +60,23 @@ std::string forbidden_in(const std::string& code) {
 std::size_t most_bytes() {
   const auto pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES));
   return static_cast<std::size_t>(pages * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 4);
+}
+
+// A bit that changed on the way would be another model.
+void check_content(const ModuleFile& file, const std::string& bytes,
+                   caffe2::serialize::PyTorchStreamReader& reader) {
+  const auto checksums = zip_checksums(bytes);
+  for (const std::string& record : reader.getAllRecords()) {
+    // In the archive they stand in one folder of any name.
+    const auto known = std::find_if(checksums.begin(), checksums.end(), [&](const auto& entry) {
+      return entry.first.substr(entry.first.find('/') + 1) == record;
+    });
+    if (known == checksums.end()) continue;
+    const auto [data, size] = reader.getRecord(record);
+    if (crc32(data.get(), size) != known->second)
+      file.fail("is damaged: its part " + record + " is not what was written (CRC-32)",
+                "copy or save it again");
+  }
 }
 
 void check_archive(const ModuleFile& file, caffe2::serialize::PyTorchStreamReader& reader) {
@@ -112,6 +130,7 @@ ModuleFile::ModuleFile(fs::path path) : path_(std::move(path)) {
   try {
     caffe2::serialize::PyTorchStreamReader reader(std::make_shared<Bytes>(bytes_));
     check_archive(*this, reader);
+    check_content(*this, *bytes_, reader);
   } catch (const c10::Error& problem) {
     fail("is no zip archive as TorchScript files are: " + message(problem), kSave);
   }

@@ -49,6 +49,7 @@ ArgumentSource Names::find(const Node& node, const std::string& name, std::optio
     if (known.back() != name) continue;
     if (list) node.fail("'" + name + "' is one tensor, and a list is needed: write [{\"ref\": ...}]");
     if (item) node.fail("'" + name + "' is one tensor and has no items");
+    used_.insert(i);
     return {Kind::kTensor, {}, i};
   }
   const auto found = results_.find(name);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ class Names {
                       bool list) const;
 
   const std::vector<Tensor>& tensors() const { return tensors_; }
+  // Has anything referred to the tensor of this number?
+  bool is_used(std::size_t tensor) const { return used_.contains(tensor); }
 
  private:
   struct Result {
@@ -47,6 +50,7 @@ class Names {
   Surroundings surroundings_;
   std::vector<Tensor> tensors_;
   std::map<std::string, Result> results_;
+  mutable std::set<std::size_t> used_;  // numbers of tensors
 };
 
 }  // namespace ampgate::cases::files

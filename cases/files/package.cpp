@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 
+#include "precision/precision.h"
 #include "results/error.h"
+#include "results/json.h"
 
 namespace ampgate::cases::files {
 namespace {
@@ -15,6 +17,16 @@ using torch::inductor::AOTIModelPackageLoader;
 constexpr auto kName = "model";  // as aoti_compile_and_package calls it
 constexpr auto kAction =
     "make it with torch._inductor.aoti_compile_and_package(torch.export.export(model, inputs))";
+
+// "float32 [128, 12], int64 [4]"
+std::string described(const std::vector<at::Tensor>& tensors) {
+  std::string text;
+  for (const at::Tensor& tensor : tensors) {
+    text += (text.empty() ? "" : ", ") + precision::type_name(tensor.scalar_type()) + " " +
+            results::Json(tensor.sizes().vec()).dump();
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -58,7 +70,15 @@ std::vector<at::Tensor> Package::run(const std::vector<at::Tensor>& inputs) {
     ::setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 1);
     loader_ = std::make_unique<AOTIModelPackageLoader>(path_.string(), kName);
   }
-  return loader_->run(inputs);
+  try {
+    return loader_->run(inputs);
+  } catch (const std::exception& problem) {
+    const auto* ours = dynamic_cast<const c10::Error*>(&problem);
+    const std::string said = ours != nullptr ? ours->what_without_backtrace() : problem.what();
+    C10_THROW_ERROR(NotImplementedError, path_.string() + " takes no inputs as it is given here (" +
+                                             described(inputs) +
+                                             "), or fails on them: " + said.substr(0, said.find('\n')));
+  }
 }
 
 }  // namespace ampgate::cases::files

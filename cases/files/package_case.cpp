@@ -52,6 +52,9 @@ Packages read_packages(const Document& document) {
   }
   if (document.has("precisions"))
     document.member("precisions").fail("the packages say in which precisions they run: leave it out");
+  if (document.has("reduction_length"))
+    document.member("reduction_length")
+        .fail("a package calls no operators that it could be said of: leave it out");
   if (document.has("executor")) document.member("executor").fail("a package has none: leave it out");
   return packages;
 }

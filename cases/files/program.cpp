@@ -111,6 +111,29 @@ std::optional<Program::Refusal> Program::refusal(const State& state) const {
   return {};
 }
 
+std::optional<Program::Refusal> Program::write_to(const State& state) const {
+  const at::NoGradGuard no_grad;
+  Results values(results);
+  Stack stack;
+  try {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto& declared = steps[i].call.op().schema().arguments();
+      Stack arguments;
+      steps[i].call.push_arguments(state, values, arguments);
+      for (std::size_t argument = 0; argument < arguments.size(); ++argument) {
+        if (!is_written(declared[argument]) || !arguments[argument].isTensor()) continue;
+        for (const auto& entry : state.tensors) {
+          if (arguments[argument].toTensor().is_alias_of(entry.tensor)) return Refusal{i, entry.name};
+        }
+      }
+      call(steps[i], state, values, stack);
+    }
+  } catch (const c10::Error&) {
+    // Whoever runs it is told.
+  }
+  return {};
+}
+
 Outputs Program::forward(const State& state) const {
   Results values(results);
   Stack stack;
@@ -142,8 +165,15 @@ Outputs Program::run(State& state) const {
   }
   {
     const precision::NoAutocast off;  // as in training: backward runs in the types that forward chose
-    for (auto& gradient : torch::autograd::grad(roots, inputs, roots_gradients)) {
-      given.push_back(std::move(gradient));
+    auto gradients = torch::autograd::grad(roots, inputs, roots_gradients, /*retain_graph=*/std::nullopt,
+                                           /*create_graph=*/false, /*allow_unused=*/true);
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      if (!gradients[i].defined()) {
+        C10_THROW_ERROR(NotImplementedError, "the operators give no gradient by '" +
+                                                 state.tensors[differentiated[i]].name +
+                                                 "': let the tensors that have one say \"requires_grad\"");
+      }
+      given.push_back(std::move(gradients[i]));
     }
   }
   for (auto& output : given) output = output.detach();

@@ -40,6 +40,9 @@ struct Program {
     std::string text;
   };
   std::optional<Refusal> refusal(const State& state) const;
+  // The first step that writes to the memory of one of the state's tensors, by whatever view, and to which;
+  // none where no step does, or the state cannot be run on.
+  std::optional<Refusal> write_to(const State& state) const;
 
   // Tensors of lists stand for themselves. Throws what operators throw.
   Outputs forward(const State& state) const;

@@ -211,8 +211,42 @@ void read_named_tensors(const Document& document, Reading& reading) {
   }
 }
 
+void check_used(const Document& document, const Names& names) {
+  const auto tensors = document.optional("tensors");
+  if (!tensors) return;
+  auto object = tensors->object();
+  for (std::size_t i = 0; i < object.keys().size(); ++i) {
+    const std::string name = object.keys()[i];
+    if (!names.is_used(i)) tensors->member(object, name).fail("is given to no operator: leave it out");
+  }
+}
+
 // What an operator says of its arguments, without the advice in the lines that follow.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// What words mean an operator may look up only where there are values.
+bool takes_words(const Program& program) {
+  return std::any_of(program.steps.begin(), program.steps.end(), [](const Step& step) {
+    const auto& arguments = step.call.arguments();
+    return std::any_of(arguments.begin(), arguments.end(),
+                       [](const ArgumentSource& source) { return source.constant.isString(); });
+  });
+}
+
+Node place_of(const Document& document, std::size_t step) {
+  return document.has("operators") ? document.member("operators").items().at(step)
+                                   : document.member("operator");
+}
+
+void check_writes(const ReadProgram& built, const State& sizes, const Document& document) {
+  const auto written = built.program.write_to(sizes);
+  if (!written) return;
+  place_of(document, written->step)
+      .fail(built.program.steps[written->step].call.op().schema().name() + " writes to the memory of '" +
+            written->text +
+            "', an input of the case: every run but the first would see other values. Write to a copy that "
+            "an operator before it makes, as aten::clone does");
+}
 
 }  // namespace
 
@@ -225,9 +259,12 @@ State ReadProgram::state(const Fill& fill) const {
 
 void check_fits(const ReadProgram& built, const Document& document) {
   const Fill fill(0, document.name(), "");
-  auto refusal = built.program.refusal(built.state(fill.with(FillKind::kNone)));
-  if (!refusal) return;
-  const std::size_t step = refusal->step;
+  const State sizes = built.state(fill.with(FillKind::kNone));
+  check_writes(built, sizes, document);
+  auto refusal = built.program.refusal(sizes);
+  const bool words = takes_words(built.program) && !built.program.is_foreign();
+  if (!refusal && !words) return;
+  const std::optional<std::size_t> step = refusal ? std::optional(refusal->step) : std::nullopt;
   // Some operators refuse tensors for having no values: then others refuse them, or none.
   try {
     refusal = built.program.refusal(built.state(fill));
@@ -236,11 +273,10 @@ void check_fits(const ReadProgram& built, const Document& document) {
   } catch (const std::bad_alloc&) {
     return;
   }
-  if (!refusal || refusal->step != step) return;
-  const Node place = document.has("operators") ? document.member("operators").items().at(refusal->step)
-                                               : document.member("operator");
-  place.fail(built.program.steps[refusal->step].call.op().schema().name() +
-             " refuses its arguments: " + first_line(refusal->text));
+  if (!refusal || (step && refusal->step != *step)) return;
+  place_of(document, refusal->step)
+      .fail(built.program.steps[refusal->step].call.op().schema().name() +
+            " refuses its arguments: " + first_line(refusal->text));
 }
 
 ReadProgram read_program(const Document& document) {
@@ -251,6 +287,7 @@ ReadProgram read_program(const Document& document) {
   } else {
     read_single(document, reading);
   }
+  check_used(document, reading.names);
   return {reading.names.tensors(), std::move(reading.program), std::move(reading.outputs)};
 }
 

@@ -21,11 +21,18 @@ namespace ampgate::cases::files {
 struct Surroundings {
   std::filesystem::path folder;              // of the case file: data files are named from there
   std::vector<std::filesystem::path>* used;  // every other file that it names
-  // Files of machine code that the command line names.
+  // Programs that the command line names (packages, modules), and folders that it names for all that is in
+  // them.
   std::set<std::filesystem::path> code{};
+  std::set<std::filesystem::path> folders{};
 
+  // Machine code.
   bool may_run(const std::filesystem::path& file) const {
     return code.contains(std::filesystem::weakly_canonical(file));
+  }
+  // TorchScript.
+  bool may_interpret(const std::filesystem::path& file) const {
+    return may_run(file) || folders.contains(std::filesystem::weakly_canonical(file).parent_path());
   }
 };
 

@@ -270,11 +270,70 @@ TEST(CaseFiles, ExpectedIntegersHaveTheOperatorsType) {
   EXPECT_TRUE(at::equal(flags, at::tensor({0, 0, 1}).to(at::kBool)));
 }
 
-TEST(CaseFiles, AReductionLengthIsThatOfOneOperator) {
-  EXPECT_NE(complaint(R"("tensors": {"x": {"values": [1, 2]}}, "reduction_length": 2,
-      "operators": [{"operator": "aten::relu", "arguments": [{"ref": "x"}], "result": "y"}], "outputs": ["y"])")
-                .find("#/reduction_length: belongs to a single"),
-            std::string::npos);
+TEST(CaseFiles, AReductionLengthIsWhatTheFileSays) {
+  const auto length_of = [](const std::string& members) {
+    const auto definition = read(members).front();
+    return definition.facts(definition.shape({})).bound.length;
+  };
+  const std::string sequence = R"("tensors": {"x": {"values": [1, 2]}}, "outputs": ["y"],
+      "operators": [{"operator": "aten::relu", "arguments": [{"ref": "x"}], "result": "h"},
+                    {"operator": "aten::relu", "arguments": [{"ref": "h"}], "result": "y"}])";
+  EXPECT_EQ(length_of(sequence), 0);
+  EXPECT_EQ(length_of(sequence + R"(, "reduction_length": 7)"), 7);
+  EXPECT_NE(complaint(sequence + R"(, "reduction_length": 0)").find("#/reduction_length"), std::string::npos);
+}
+
+TEST(CaseFiles, WhatIsWrongIsSaidBeforeAnythingRuns) {
+  const std::vector<std::pair<std::string, std::string>> wrong{
+      // The name of a dimension fits an overload that no case file can call.
+      {R"("operator": "aten::softmax", "arguments": [{"tensor": {"shape": [2, 3], "fill": "normal"}}, "one"])",
+       "argument 1 'dim' of aten::softmax.int must be int"},
+      // Only values make gelu look at the word.
+      {R"("operator": "aten::gelu", "arguments": [{"tensor": {"shape": [2, 3], "fill": "normal"}}],
+          "keywords": {"approximate": "tanhh"})",
+       "#/operator: aten::gelu refuses its arguments"},
+      {R"("operator": "aten::relu", "arguments": [{"tensor": {"values": [1, -1]}}],
+          "expected": {"out": {"values": [1, 0, 0]}})",
+       "#/expected/out: has sizes [3], and the operators give [2]"},
+      {R"("operator": "aten::relu", "arguments": [{"tensor": {"shape": [7], "fill": "normal"}}],
+          "layouts": ["contiguous", "channels_last"])",
+       "#/layouts/1: no floating tensor has the dimensions for it"},
+      {R"("tensors": {"x": {"values": [1, 2]}, "other": {"values": [3]}}, "operator": "aten::relu",
+          "arguments": [{"ref": "x"}])",
+       "#/tensors/other: is given to no operator"},
+      {R"("tensors": {"x": {"shape": [4, 4], "fill": "normal"}}, "outputs": ["y"], "operators": [
+          {"operator": "aten::t", "arguments": [{"ref": "x"}], "result": "turned"},
+          {"operator": "aten::mul_.Scalar", "arguments": [{"ref": "turned"}, 2], "result": "y"}])",
+       "#/operators/1: aten::mul_ writes to the memory of 'x'"}};
+  for (const auto& [members, words] : wrong) {
+    const std::string said = complaint(members);
+    EXPECT_NE(said.find(words), std::string::npos) << members << ": " << said;
+  }
+  // A tensor that only the reference takes is used.
+  EXPECT_NO_THROW(read(R"("tensors": {"x": {"shape": [4], "fill": "normal"}}, "operators": [
+      {"operator": "aten::clone", "arguments": [{"ref": "x"}], "result": "own"},
+      {"operator": "aten::mul_.Scalar", "arguments": [{"ref": "own"}, 2], "result": "y"}], "outputs": ["y"])"));
+}
+
+TEST(CaseFiles, AGradientThatThereIsNotIsNoAnswer) {
+  const auto definition = read(R"("operator": "aten::where.self", "arguments": [
+      {"tensor": {"shape": [4], "fill": {"integers": {"high": 2}}, "type": "bool"}},
+      {"tensor": {"shape": [4], "fill": "normal"}}, {"tensor": {"shape": [4], "fill": "normal"}}],
+      "backward": true)")
+                              .front();
+  EXPECT_EQ(run(definition).size(), 3);
+  const auto unused =
+      read(R"("tensors": {"x": {"shape": [4], "fill": "normal"}, "like": {"shape": [4], "fill": "normal"}},
+      "operators": [{"operator": "aten::zeros_like", "arguments": [{"ref": "like"}], "result": "z"},
+                    {"operator": "aten::add.Tensor", "arguments": [{"ref": "x"}, {"ref": "z"}], "result": "y"}],
+      "outputs": ["y"], "backward": true)")
+          .front();
+  try {
+    run(unused);
+    FAIL();
+  } catch (const c10::NotImplementedError& error) {
+    EXPECT_NE(std::string(error.what_without_backtrace()).find("no gradient by 'like'"), std::string::npos);
+  }
 }
 
 TEST(CaseFiles, ComplaintsSayWhere) {

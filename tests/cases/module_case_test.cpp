@@ -58,7 +58,7 @@ class ModuleCase : public ::testing::Test {
     json.update(members);
     const auto file = folder_.path() / (name + ".json");
     std::ofstream(file) << json.dump();
-    files::load({{"cases", {{{"path", file.string()}}}}});
+    files::load({{"folders", {file.parent_path().string()}}, {"cases", {{{"path", file.string()}}}}});
     return registry().find(name)->second;
   }
 

@@ -396,22 +396,30 @@ def modules(libraries: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def module_trials(modules: Path, name: str, library: Path, tmp_path: Path) -> dict[str, Any]:
+def module_trials(
+    modules: Path, name: str, library: Path, tmp_path: Path, **members: int
+) -> dict[str, Any]:
     case = {
         "ampgate_case": 1,
         "name": name.lower(),
         "module": f"{name}.pt",
         "inputs": {"x": {"shape": [64, 24], "fill": "normal"}},
+        **members,
     }
     file = modules / f"{name}.json"
     file.write_text(json.dumps(case))
-    return trials(validate(tmp_path, file, library=library, arguments=LOW))
+    return trials(validate(tmp_path, file, library=(library, modules / f"{name}.pt"), arguments=LOW))
 
 
 def test_within_a_module(libraries: Path, modules: Path, tmp_path: Path) -> None:
-    found = module_trials(modules, "Right", libraries / "libbias_gelu_sum.so", tmp_path)
+    library = libraries / "libbias_gelu_sum.so"
+    found = module_trials(modules, "Right", library, tmp_path, reduction_length=200)
     for name, trial in found.items():
         assert trial["verdict"] == "pass", (name, trial["reason"])
+    # Nothing else vouches for it.
+    for name, trial in module_trials(modules, "Right", library, tmp_path).items():
+        assert trial["verdict"] == "suspect", (name, trial["reason"])
+        assert "reduction_length" in trial["reason"]
     assert "example::bias_gelu_sum" in {record["name"] for record in found["cast-bf16"]["operators"]}
 
 

@@ -292,6 +292,7 @@ def test_the_command_and_the_verdict(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "rmse 0.1" in done.stdout
     judged = ampgate("validate", "--device", "cpu", "--case-file", tmp_path / "out" / "my_model.json",
+                     "--load-library", tmp_path / "out" / "my_model.pt",
                      "--precision", "autocast-bf16,cast-bf16", "--archive", tmp_path / "a")  # fmt: skip
     assert judged.code in (0, 1), judged.err
     assert "my_model/" in judged.out

@@ -55,8 +55,10 @@ def tall(**members: Any) -> dict[str, Any]:  # noqa: ANN401
 def run(command: str, models: Path, case: dict[str, Any], archive: Path, *arguments: str | Path) -> Result:
     file = models / f"{case['name']}.json"
     file.write_text(json.dumps(case))
+    named = [models / case[key] for key in ("module", "reference_module") if (models / case.get(key, "")).is_file()]
+    options = [word for path in named for word in ("--load-library", path)]
     return ampgate(
-        command, "--device", "cpu", "--case-file", file, "--archive", archive, "--json", *arguments
+        command, "--device", "cpu", "--case-file", file, *options, "--archive", archive, "--json", *arguments
     )  # fmt: skip
 
 
@@ -169,7 +171,10 @@ def test_a_changed_module_is_not_resumed_or_measured(models: Path, tmp_path: Pat
     assert first.code == 0, first.err
     (models / "changing.pt").write_bytes((models / "traced.pt").read_bytes())
     record = next(tmp_path.glob("*/*.json"))
-    again = ampgate("bench", "--evidence", record, "--case-file", models / "changing.json", "--archive", tmp_path)
+    again = ampgate(
+        "bench", "--evidence", record, "--case-file", models / "changing.json", "--archive", tmp_path,
+        "--load-library", models / "changing.pt",
+    )  # fmt: skip
     assert again.code == 2, again.out
     assert "SHA-256 differs" in again.err
 
@@ -177,9 +182,47 @@ def test_a_changed_module_is_not_resumed_or_measured(models: Path, tmp_path: Pat
 def test_listed(models: Path) -> None:
     (models / "clusters.json").write_text(json.dumps(classifier()))
     listed = subprocess.run(
-        [AMPGATE, "list", "--case-file", models / "clusters.json"], capture_output=True, text=True, check=True
-    )
+        [AMPGATE, "list", "--case-file", models / "clusters.json", "--load-library", models / "classifier.pt"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
     assert "clusters" in listed.stdout
+
+
+def test_a_module_runs_only_where_it_is_named(models: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "both"
+    folder.mkdir()
+    for name in ("classifier.pt", "test.safetensors"):
+        (folder / name).write_bytes((models / name).read_bytes())
+    file = folder / "clusters.json"
+    file.write_text(json.dumps(classifier()))
+    refused = ampgate("list", "--case-file", file)
+    assert refused.code == 2, refused.out
+    assert f"--load-library {folder / 'classifier.pt'}" in refused.err
+    # Another folder's is not named with this one.
+    (folder / "elsewhere").mkdir()
+    elsewhere = folder / "elsewhere" / "clusters.json"
+    elsewhere.write_text(json.dumps(classifier("../classifier.pt", inputs={"x": {"shape": [4, 12], "fill": "normal"}},
+                                               data={}, decisions={"kind": "argmax"})))  # fmt: skip
+    assert ampgate("list", "--case-file", elsewhere.parent).code == 2
+    result = ampgate("validate", "--device", "cpu", "--case-file", folder, "--precision", "cast-bf16",
+                     "--archive", tmp_path / "a", "--json")  # fmt: skip
+    found = trials(result)
+    assert found["cast-bf16"]["verdict"] == "pass", found["cast-bf16"]["reason"]
+    # The record names it by itself, and so does the command that makes the trial again.
+    (library,) = result.json()["plan"]["files"]["libraries"]
+    assert library["path"] == str(folder / "classifier.pt")
+    assert f"--load-library '{folder / 'classifier.pt'}'" in found["cast-bf16"]["reproducer"]
+
+
+def test_a_damaged_module_is_refused(models: Path, tmp_path: Path) -> None:
+    content = bytearray((models / "classifier.pt").read_bytes())
+    # Somewhere in the weights: the archive itself stays sound.
+    begin = content.index(b"data/0") + 200
+    content[begin] ^= 1
+    (models / "damaged.pt").write_bytes(content)
+    refused = run("validate", models, classifier("damaged.pt"), tmp_path)
+    assert refused.code == 2, refused.out
+    assert "is damaged: its part data/0" in refused.err
 
 
 @pytest.fixture(scope="module")

@@ -148,6 +148,95 @@ TEST(CallBound, NumbersAmongTheArgumentsMayBeRounded) {
   }
 }
 
+// 0.3 is a number of no floating type, and each kernel reads it as it likes: the results are right either
+// way, and another number's are not.
+TEST(CallBound, NumbersThatJumpMayBeRounded) {
+  for (const char* op : {"fmod.Scalar", "remainder.Scalar", "floor_divide.Scalar", "hardshrink", "gt.Scalar",
+                         "le.Scalar", "softshrink"}) {
+    const std::string members =
+        std::string(R"("operator": "aten::)") + op +
+        R"(", "arguments": [{"tensor": {"shape": [40, 100], "fill": "normal"}}, 0.3])";
+    for (const char* precision : {"fp32", "cast-fp16", "cast-bf16"}) {
+      for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        const Json body = judge(read(members), precision, seed);
+        EXPECT_TRUE(body.at("verdict") == "pass" || body.at("verdict") == "suspect")
+            << op << precision << seed << body.at("verdict") << body.at("reason");
+      }
+      cases::Case wrong = read(members);
+      const cases::Case other = read(std::string(members).replace(members.rfind("0.3"), 3, "0.32"));
+      wrong.run = other.run;
+      const auto verdict = judge(wrong, precision).at("verdict");
+      EXPECT_TRUE(verdict == "inaccurate" || verdict == "baseline-invalid") << op << precision << verdict;
+    }
+  }
+}
+
+TEST(CallBound, WhatDependsOnTheTypeIsOfTheTrials) {
+  const std::vector<std::string> calls{
+      R"("operator": "aten::nan_to_num", "arguments": [{"tensor": {"values": [1, "nan", "inf", "-inf", 0.5]}}])",
+      R"("operator": "aten::nan_to_num", "arguments": [{"tensor": {"values": [1, "nan", "inf", "-inf", 0.5]}}, 0.1, 0.3])",
+      R"("operator": "aten::nextafter", "arguments": [{"tensor": {"shape": [23, 77], "fill": "normal"}},
+          {"tensor": {"shape": [23, 77], "fill": "normal"}}])"};
+  for (const auto& members : calls) {
+    for (const char* precision : {"fp32", "cast-fp16", "cast-bf16"}) {
+      cases::Case definition = read(members);
+      definition.file_sha256 = "as loaded";
+      const Json body = judge(definition, precision);
+      EXPECT_TRUE(body.at("verdict") == "pass" || body.at("verdict") == "suspect")
+          << members << precision << body.at("reason");
+    }
+  }
+}
+
+TEST(CallBound, InterpolationKnowsItsCoordinatesInFp32) {
+  const auto call = [](const std::string& sizes, const char* corners) {
+    return read(R"("operator": "aten::upsample_bilinear2d", "arguments": [
+        {"tensor": {"shape": [2, 3, 64, 60], "fill": "normal"}}, )" +
+                sizes + ", " + corners + "]");
+  };
+  for (const char* sizes : {"[201, 133]", "[45, 45]", "[31, 17]"}) {
+    for (const char* precision : {"fp32", "cast-fp16", "cast-bf16"}) {
+      const Json body = judge(call(sizes, "false"), precision);
+      EXPECT_TRUE(body.at("verdict") == "pass" || body.at("verdict") == "suspect")
+          << sizes << precision << body.at("reason");
+    }
+    cases::Case wrong = call(sizes, "false");
+    wrong.run = call(sizes, "true").run;
+    EXPECT_EQ(judge(wrong, "fp32").at("verdict"), "inaccurate") << sizes;
+  }
+}
+
+// Where the inputs of 16 bit hit a jump the kernel is exact, and FP64 moved by a rounding is not.
+TEST(CallBound, JumpsAreNoIllConditioning) {
+  const auto members = [](const char* op) {
+    return std::string(R"("operator": "aten::)") + op + R"(", "arguments": [
+        {"tensor": {"shape": [23, 77], "fill": "normal"}},
+        {"tensor": {"shape": [23, 77], "fill": {"uniform": {"low": 0.3, "high": 2}}}}])";
+  };
+  for (const char* op : {"fmod.Tensor", "remainder.Tensor", "floor_divide"}) {
+    for (const char* precision : {"fp32", "cast-fp16", "cast-bf16"}) {
+      const Json body = judge(read(members(op)), precision);
+      EXPECT_TRUE(body.at("verdict") == "pass" || body.at("verdict") == "suspect")
+          << op << precision << body.at("verdict") << body.at("reason");
+    }
+  }
+  cases::Case wrong = read(members("remainder.Tensor"));
+  wrong.run = [](cases::State& state) -> cases::Outputs { return {at::fmod(state[0], state[1])}; };
+  EXPECT_EQ(judge(wrong, "fp32").at("verdict"), "inaccurate");
+}
+
+// LibTorch's mse_loss rounds the difference to 16 bit before it is squared; its prod keeps the product there.
+TEST(CallBound, ResultsKeptIn16BitOnTheWay) {
+  const Json square = judge(read(R"("operator": "aten::mse_loss", "arguments": [
+      {"tensor": {"shape": [23, 77], "fill": "normal"}}, {"tensor": {"shape": [23, 77], "fill": "normal"}}, 0])"),
+                            "cast-bf16");
+  EXPECT_EQ(square.at("verdict"), "suspect") << square.at("reason");
+  const Json product = judge(read(R"("operator": "aten::prod.dim_int", "arguments": [
+      {"tensor": {"shape": [23, 77], "fill": {"uniform": {"low": 0.9, "high": 1.1}}}}, 1])"),
+                             "cast-bf16");
+  EXPECT_EQ(product.at("verdict"), "inaccurate") << product.at("reason");
+}
+
 // Rows computed alone are the same rows, whatever they hold.
 TEST(CallBound, NaNAndInfinityAreNoFaultOfTheCase) {
   for (const char* op : {"aten::exp", "aten::sigmoid", "aten::sqrt", "aten::relu"}) {
@@ -166,6 +255,53 @@ constexpr auto kCell = R"("operator": "aten::gru_cell", "arguments": [
     {"tensor": {"shape": [32, 48], "fill": "normal", "name": "h"}},
     {"tensor": {"shape": [144, 64], "fill": {"normal": {"scale": 0.125}}, "name": "w"}},
     {"tensor": {"shape": [144, 48], "fill": {"normal": {"scale": 0.125}}, "name": "u"}}])";
+
+// Its sum and logarithm are 16 bit, which no order of FP32 additions explains.
+TEST(CallBound, PartsCountWhateverTheReductionLength) {
+  for (const char* precision : {"fp32", "cast-fp16", "cast-bf16"}) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      const Json body = judge(read(R"("operator": "aten::logsumexp", "arguments": [
+          {"tensor": {"shape": [64, 100], "fill": "normal"}}, [1]], "reduction_length": 100)"),
+                              precision, seed);
+      EXPECT_EQ(body.at("verdict"), "pass") << precision << seed << ": " << body.at("reason");
+      EXPECT_NE(criterion(body).find("replay"), std::string::npos) << criterion(body);
+    }
+  }
+  cases::Case wrong = read(R"("operator": "aten::logsumexp", "arguments": [
+      {"tensor": {"shape": [64, 100], "fill": "normal"}}, [1]])");
+  const auto short_of_terms = [](const at::Tensor& x) { return at::logsumexp(x.narrow(1, 0, 96), 1); };
+  wrong.run = [=](cases::State& state) -> cases::Outputs { return {short_of_terms(state[0])}; };
+  EXPECT_EQ(judge(wrong, "fp32").at("verdict"), "inaccurate");
+  wrong.run = [=](cases::State& state) -> cases::Outputs {
+    const bool low = state[0].scalar_type() == at::kBFloat16;
+    return {low ? short_of_terms(state[0]) : at::logsumexp(state[0], 1)};
+  };
+  EXPECT_EQ(judge(wrong, "cast-bf16").at("verdict"), "inaccurate");
+}
+
+// Comparisons within it see the values, and so does autocast's detour.
+TEST(CallBound, LossesThatCompareAreNotVacuous) {
+  for (const char* precision : {"fp32", "autocast-fp16", "autocast-bf16", "cast-bf16"}) {
+    const Json body = judge(read(R"("operator": "aten::hinge_embedding_loss", "arguments": [
+        {"tensor": {"shape": [23, 77], "fill": "normal"}}, {"tensor": {"shape": [23, 77], "fill": "ones"}}])"),
+                            precision);
+    EXPECT_EQ(body.at("verdict"), "pass") << precision << ": " << body.at("reason");
+  }
+}
+
+// What names no type is FP64 in FP64.
+TEST(CallBound, FactoriesHaveAnOracle) {
+  for (const char* members :
+       {R"("operator": "aten::linspace", "arguments": [0.1, 2.3, 37], "keywords": {"device": "device"})",
+        R"("operator": "aten::hann_window", "arguments": [37], "keywords": {"device": "device"})",
+        R"("operator": "aten::div.Tensor", "arguments": [
+                                  {"tensor": {"shape": [40], "fill": {"integers": {"high": 99}}}},
+                                  {"tensor": {"shape": [40], "fill": {"integers": {"low": 1, "high": 99}}}}])"}) {
+    const Json body = judge(read(members), "fp32");
+    EXPECT_TRUE(body.at("verdict") == "pass" || body.at("verdict") == "suspect")
+        << members << body.at("verdict") << body.at("reason");
+  }
+}
 
 TEST(CallBound, OperatorsMadeOfOthersAreJudgedByTheirParts) {
   for (const char* precision : {"fp32", "autocast-fp16", "autocast-bf16", "cast-fp16", "cast-bf16"}) {

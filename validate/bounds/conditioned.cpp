@@ -15,13 +15,12 @@ namespace {
 
 constexpr int kDraws = 16;
 
-}  // namespace
-
-at::Tensor sensitivity_squared(const BoundContext& context, std::size_t output, int draws) {
+// The square of what inputs that are off by u32 (standard deviation, independently) do to each element.
+at::Tensor sensitivity_squared(const BoundContext& context, std::size_t output) {
   const double spread = std::sqrt(3.0) * kUnitFp32;  // uniform with a standard deviation of u32
   auto generator = at::make_generator<at::CPUGeneratorImpl>(1);
   at::Tensor squares = at::zeros_like(context.oracle[output]);
-  for (int draw = 0; draw < draws; ++draw) {
+  for (int draw = 0; draw < kDraws; ++draw) {
     cases::State state = context.inputs;
     for (auto& entry : state.tensors) {
       if (!entry.tensor.is_floating_point()) continue;
@@ -30,14 +29,16 @@ at::Tensor sensitivity_squared(const BoundContext& context, std::size_t output, 
     }
     squares.add_((context.evaluate(state)[output] - context.oracle[output]).square_());
   }
-  return squares.div_(draws);
+  return squares.div_(kDraws);
 }
+
+}  // namespace
 
 Bound conditioned(const BoundContext& context, std::size_t output) {
   const at::Tensor& y = context.oracle[output];
   const double terms = std::sqrt(static_cast<double>(context.spec.length));
   Bound bound;
-  bound.error = sensitivity_squared(context, output, kDraws)
+  bound.error = sensitivity_squared(context, output)
                     .add_(y.square().mul_(kUnitFp32 * kUnitFp32))
                     .sqrt_()
                     .mul_(context.rules.bounds.lambda * terms)

@@ -5,6 +5,29 @@
 #include "validate/bounds/families.h"
 
 namespace ampgate::validate::bounds {
+namespace {
+
+// Weights that are differences of coordinates are known to FP32's digits of the coordinate, `eps` at most: a
+// coordinate that is off by u32 eps moves the result by as much of the difference of two neighbours, at most
+// 2 max|x| over the plane. Kernels for 16 bit may keep weights and the results along one axis in that type.
+void add_coordinates(const BoundContext& context, std::size_t output, Bound& bound) {
+  const at::Tensor& x = operand(context, "x");
+  std::vector<std::int64_t> axes;
+  for (std::int64_t dim = 2; dim < x.dim(); ++dim) axes.push_back(dim);
+  const at::Tensor largest = at::nan_to_num(x, 0.0, 0.0, 0.0)
+                                 .abs()
+                                 .amax(axes, /*keepdim=*/true)
+                                 .expand(context.oracle[output].sizes());
+  bound.error = bound.error + largest * (4.0 * context.spec.eps * kUnitFp32);
+  bound.criterion = "interpolation bound";
+  bound.source += " + 4 u32 s max|x|, s the largest coordinate";
+  if (!is_16_bit(context.output_type)) return;
+  const double steps = 2.0 * static_cast<double>(axes.size());
+  bound.hard = bound.error + largest * (steps * unit_of(context.output_type));
+  bound.hard_source = "weights or partial results kept in 16 bit";
+}
+
+}  // namespace
 
 // IEEE arithmetic rounds once: what is computed in FP32 and stored in FP32 is RN(y), E = 0. Further roundings
 // (to 16 bit afterwards, of a scalar, of a product that is added) are u32 each, relative to y or the summand.
@@ -53,6 +76,7 @@ Bound linear_map(const BoundContext& context, std::size_t output) {
   bound.error = context.evaluate(magnitudes)[output].mul(roundings * kUnitFp32);
   bound.criterion = "linear-map bound";
   bound.source = "u32 (c + lambda sqrt n) sum w|x|";
+  if (context.spec.eps > 0.0) add_coordinates(context, output, bound);
   return bound;
 }
 

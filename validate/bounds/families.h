@@ -40,8 +40,8 @@ Bound relative(const BoundContext& context, std::size_t output);
 Bound error_ratio(const BoundContext& context, std::size_t output);
 Bound index_add(const BoundContext& context, std::size_t output);
 
-// The square of what inputs that are off by u32 (standard deviation, independently) do to each element of the
-// output, over so many draws.
-at::Tensor sensitivity_squared(const BoundContext& context, std::size_t output, int draws);
+// For an operator that takes elements one by one and gives 16 bit: what results that its kernel keeps in that
+// type on the way do is explained (`suspect`).
+void allow_16_bit_steps(const BoundContext& context, std::size_t output, Bound& bound);
 
 }  // namespace ampgate::validate::bounds

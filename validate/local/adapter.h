@@ -26,9 +26,9 @@ struct LocalProblem {
 // The arguments of a call by position, in FP64.
 class LocalCall {
  public:
-  // Some kernels round numbers among the arguments (alpha, a scalar operand) to the tensor's own type, others
-  // take them in FP32: `round_numbers` gives the former.
-  LocalCall(const CallView& view, bool round_numbers);
+  // With numbers among the arguments (alpha, a scalar operand) as they stand, or rounded to a type
+  // (numbers.h).
+  explicit LocalCall(const CallView& view, std::optional<c10::ScalarType> numbers = {});
 
   bool is_tensor(std::size_t i) const { return i < arguments.size() && arguments[i].isTensor(); }
   const at::Tensor& tensor(std::size_t i) const { return arguments.at(i).toTensor(); }
@@ -42,6 +42,10 @@ class LocalCall {
   // Undefined and absent tensors are left out of the state.
   LocalProblem of_itself(cases::BoundSpec spec,
                          const std::vector<std::pair<std::string, std::size_t>>& positions) const;
+
+  // The same for an operator that nobody knows: all its tensors, and all its floating results. None where
+  // FP64 is another function or cannot be computed.
+  std::optional<LocalProblem> as_unknown(cases::BoundSpec spec) const;
 
   const CallView& view;
   torch::jit::Stack arguments;
@@ -59,6 +63,7 @@ void add_elementwise(Adapters& adapters);
 void add_reductions(Adapters& adapters);
 void add_attention(Adapters& adapters);
 void add_exact(Adapters& adapters);
+void add_interpolation(Adapters& adapters);
 
 // Null when no adapter knows the operator: `aten::add_` is looked up as `add`.
 Adapter adapter_of(std::string_view operator_name);

@@ -1,16 +1,13 @@
 #include "precision/formats.h"
 #include "validate/call_tensors.h"
 #include "validate/local/adapter.h"
+#include "validate/numbers.h"
 
 namespace ampgate::validate::local {
 
-LocalCall::LocalCall(const CallView& view_, bool round_numbers)
+LocalCall::LocalCall(const CallView& view_, std::optional<c10::ScalarType> numbers)
     : view(view_), arguments(fp64_arguments(view_)) {
-  if (!round_numbers) return;
-  for (auto& argument : arguments) {
-    if (!argument.isDouble()) continue;
-    argument = precision::round_to(argument.toDouble(), precision::format_of(output_type()));
-  }
+  if (numbers) round_numbers(view.op.schema(), arguments, *numbers);
 }
 
 std::optional<double> LocalCall::number(std::size_t i) const {
@@ -56,6 +53,39 @@ LocalProblem LocalCall::of_itself(cases::BoundSpec spec,
   return problem;
 }
 
+std::optional<LocalProblem> LocalCall::as_unknown(cases::BoundSpec spec) const {
+  if (!evaluate_fp64(view)) return {};
+  LocalProblem problem{std::move(spec), {}, {}, {}};
+  for (const auto& argument : arguments) {
+    for (const at::Tensor& tensor : tensors_in(argument))
+      problem.state.tensors.push_back({std::to_string(problem.state.tensors.size()), tensor});
+  }
+  std::vector<std::size_t> floating;
+  for (std::size_t i = 0; i < view.outputs.size(); ++i) {
+    if (!view.outputs[i].is_floating_point()) continue;
+    floating.push_back(i);
+    problem.actual.push_back(view.outputs[i]);
+  }
+  problem.evaluate = [this, floating](const cases::State& state) {
+    const auto& schema = view.op.schema();
+    torch::jit::Stack given;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      given.push_back(with_tensors(arguments[i], [&](const at::Tensor&) {
+        const at::Tensor& tensor = state[next++];
+        return is_written(schema.arguments()[i]) ? tensor.clone() : tensor;
+      }));
+    }
+    torch::jit::Stack stack = given;
+    view.op.callBoxed(stack);
+    const auto all = outputs_of(schema, given, stack);
+    cases::Outputs outputs;
+    for (const std::size_t i : floating) outputs.push_back(all.at(i).to(at::kDouble));
+    return outputs;
+  };
+  return problem;
+}
+
 Adapter adapter_of(std::string_view operator_name) {
   static const Adapters adapters = [] {
     Adapters all;
@@ -67,6 +97,7 @@ Adapter adapter_of(std::string_view operator_name) {
     add_reductions(all);
     add_attention(all);
     add_exact(all);
+    add_interpolation(all);
     return all;
   }();
   if (!operator_name.starts_with("aten::")) return nullptr;

@@ -8,13 +8,14 @@
 
 #include "cases/execute.h"
 #include "cases/fills.h"
-#include "precision/formats.h"
 #include "validate/aside.h"
 #include "validate/bounds/families.h"
 #include "validate/call_tensors.h"
 #include "validate/failure.h"
 #include "validate/finite.h"
+#include "validate/fp64_defaults.h"
 #include "validate/local/adapter.h"
+#include "validate/local/readings.h"
 #include "validate/roundings.h"
 
 namespace ampgate::validate::local {
@@ -57,14 +58,6 @@ class Shown {
 
   const CallView& view() const { return view_; }
 
-  // Numbers that a tensor of this type does not hold: some kernels round them to it, others take them whole.
-  bool takes_numbers_beyond(c10::ScalarType type) const {
-    return std::any_of(arguments_.begin(), arguments_.end(), [&](const c10::IValue& argument) {
-      return argument.isDouble() &&
-             precision::round_to(argument.toDouble(), precision::format_of(type)) != argument.toDouble();
-    });
-  }
-
  private:
   torch::jit::Stack arguments_;
   std::vector<at::Tensor> outputs_;
@@ -75,7 +68,7 @@ class Shown {
 // The problem lives as long as the call that it came from.
 struct Known {
   // `view` must outlive the object.
-  Known(const CallView& view, bool round_numbers) : call(view, round_numbers) {
+  explicit Known(const CallView& view) : call(view) {
     const Adapter adapter = adapter_of(view.record.name);
     if (adapter == nullptr) return;
     // A form of the operator that the adapter does not know.
@@ -88,11 +81,6 @@ struct Known {
   LocalCall call;
   std::optional<LocalProblem> problem;
 };
-
-// `number`: among the floating outputs.
-at::Tensor evaluated(const LocalProblem& problem, std::size_t number) {
-  return problem.evaluate(problem.state)[number].contiguous();
-}
 
 Bound by_family(const LocalProblem& problem, const BoundContext& context, std::size_t number) {
   cases::Outputs oracle = problem.evaluate(problem.state);
@@ -135,9 +123,10 @@ std::optional<std::vector<std::size_t>> operands_in_state(const Known& known, co
 
 bool all_finite(const at::Tensor& tensor) { return scan_finite(tensor).finite(); }
 
-bool is_judged_by_parts(const cases::Case& definition, const cases::Shape& shape, const cases::State& state,
+// Whatever reduction length the case gives: of sums alone, and its parts round besides.
+bool is_judged_by_parts(const cases::Case& definition, const cases::State& state,
                         const cases::Outputs& outputs) {
-  return made_of_parts(definition.call->op()) && definition.facts(shape).bound.length == 0 &&
+  return made_of_parts(definition.call->op()) &&
          std::all_of(state.tensors.begin(), state.tensors.end(),
                      [](const cases::NamedTensor& entry) { return all_finite(entry.tensor); }) &&
          std::all_of(outputs.begin(), outputs.end(), all_finite);
@@ -152,20 +141,16 @@ Bound call_bound(const cases::OperatorCall& call, const BoundContext& context, s
       std::count_if(context.oracle.begin(), context.oracle.begin() + static_cast<std::ptrdiff_t>(output),
                     [](const at::Tensor& before) { return before.is_floating_point(); }));
   const Shown shown(call, context.inputs, context.operand_type, context.oracle, context.output_type);
-  const Known known(shown.view(), false);
+  const Known known(shown.view());
   if (!known.problem) {
-    return context.spec.length > 0 ? bounds::conditioned(context, output)
-                                   : bounds::error_ratio(context, output);
+    if (context.spec.length > 0) return bounds::conditioned(context, output);
+    Bound bound = bounds::error_ratio(context, output);
+    if (is_libtorchs(call.op())) bounds::allow_16_bit_steps(context, output, bound);
+    return bound;
   }
   Bound bound = by_family(*known.problem, context, number);
   bound.error = bound.error.view(y.sizes());
   if (bound.hard.defined()) bound.hard = bound.hard.view(y.sizes());
-  if (!shown.takes_numbers_beyond(context.output_type)) return bound;
-  if (const Known rounded(shown.view(), true); rounded.problem) {
-    const at::Tensor moved =
-        evaluated(*rounded.problem, number).sub(evaluated(*known.problem, number)).abs_();
-    bound.error = bound.error + moved.nan_to_num_(0.0, 0.0, 0.0).view(y.sizes());
-  }
   return bound;
 }
 
@@ -177,8 +162,9 @@ cases::Case with_family(cases::Case definition, const cases::Shape& shape) {
     const cases::Fill fill(0, definition.name, shape.name);
     const cases::State state = cases::converted(definition.setup(shape, fill), at::kDouble);
     cases::State own = state;
+    const Fp64Defaults defaults;
     const cases::Outputs outputs = definition.reference_run(own);
-    if (is_judged_by_parts(definition, shape, state, outputs)) {
+    if (is_judged_by_parts(definition, state, outputs)) {
       cases::Facts facts = definition.facts(shape);
       facts.bound.family = Family::kModel;
       definition.facts = [facts](const cases::Shape&) { return facts; };
@@ -191,10 +177,12 @@ cases::Case with_family(cases::Case definition, const cases::Shape& shape) {
     };
     const auto wide = shown(at::kFloat);
     const auto low = shown(at::kBFloat16);
-    const Known known(wide->view(), false);
-    const Known in_16_bit(low->view(), false);
+    const Known known(wide->view());
+    const Known in_16_bit(low->view());
     // What depends on the type must be asked again for each trial.
-    if (low->takes_numbers_beyond(at::kBFloat16) || low->takes_numbers_beyond(at::kHalf)) return;
+    for (const auto type : {at::kHalf, at::kBFloat16}) {
+      if (!other_readings(*definition.call, type).empty()) return;
+    }
     if (!known.problem || !in_16_bit.problem || !same(known.problem->spec, in_16_bit.problem->spec)) return;
     bool flat = false;
     const auto numbers = operands_in_state(known, *definition.call, flat);

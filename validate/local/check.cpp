@@ -8,9 +8,13 @@
 #include "cases/independent.h"
 #include "precision/formats.h"
 #include "validate/aside.h"
+#include "validate/bounds/families.h"
 #include "validate/compare.h"
-#include "validate/elements.h"
+#include "validate/fp64_defaults.h"
 #include "validate/local/adapter.h"
+#include "validate/numbers.h"
+#include "validate/one_sided.h"
+#include "validate/reference.h"
 #include "validate/roundings.h"
 #include "validate/text.h"
 
@@ -20,6 +24,7 @@ namespace {
 using results::Json;
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 17;  // of one output, judged
+constexpr auto kErrorRatio = "error ratio";
 
 bool is_low(c10::ScalarType type) { return type == at::kHalf || type == at::kBFloat16 || type == at::kFloat; }
 
@@ -34,15 +39,6 @@ c10::ScalarType operand_type(const TracedCall& call) {
     bits = std::max(bits, significand);
   }
   return widest;
-}
-
-// Arithmetic with a number that 16 bit cannot hold. (An eps is no operand: kernels take it in FP32.)
-bool takes_numbers(const CallView& view) {
-  const auto& declared = view.op.schema().arguments();
-  for (std::size_t i = 0; i < view.arguments.size(); ++i) {
-    if (view.arguments[i].isDouble() && declared[i].name() != "eps") return true;
-  }
-  return false;
 }
 
 // First and last rows, and evenly spread ones between them.
@@ -66,7 +62,30 @@ std::string place(const std::string& output, const Comparison& comparison) {
          text(comparison.bound);
 }
 
-LocalResult judged(const CallView& view, const Comparison& comparison, const Bound& bound) {
+// Of an output whose RMS error has a limit as well.
+void judge_rms(const Comparison& comparison, const Bound& bound, const at::Tensor& actual,
+               const at::Tensor& oracle, LocalResult& result) {
+  const double margin = comparison.rms_error / bound.rms_limit;
+  if (margin > result.margin) {
+    result.margin = margin;
+    result.text = "RMS error " + text(comparison.rms_error) + ", allowed " + text(bound.rms_limit);
+  }
+  if (!(comparison.rms_error <= std::max(bound.rms_limit, bound.rms_hard))) {
+    result.finding = Finding::kOutside;
+  } else if (comparison.rms_error > bound.rms_limit && result.finding < Finding::kBetween) {
+    result.finding = Finding::kBetween;
+    result.explained_by = bound.hard_source;
+  }
+  // Nothing can be said of a single element, and nothing needs to be.
+  if (result.finding == Finding::kUndecided) result.finding = Finding::kWithin;
+  if (const std::string one_sided = one_sided_rounding(actual, oracle); !one_sided.empty()) {
+    result.finding = Finding::kOutside;
+    result.text = one_sided + ", so the result is not rounded to nearest";
+  }
+}
+
+LocalResult judged(const CallView& view, const Comparison& comparison, const Bound& bound,
+                   const at::Tensor& actual, const at::Tensor& oracle) {
   LocalResult result{view.record.index, bound.criterion};
   result.margin = comparison.margin;
   result.text = comparison.problem.empty() ? place("out", comparison) : comparison.problem;
@@ -78,8 +97,12 @@ LocalResult judged(const CallView& view, const Comparison& comparison, const Bou
   } else if (!comparison.accepted()) {
     result.finding = Finding::kOutside;
   }
+  if (bound.rms_limit > 0.0 && comparison.problem.empty())
+    judge_rms(comparison, bound, actual, oracle, result);
   return result;
 }
+
+auto weight(const LocalResult& result) { return std::pair(result.finding, result.margin); }
 
 Json result_json(const LocalResult& result, const std::vector<TracedCall>& calls) {
   const TracedCall& call = calls[result.call];
@@ -95,70 +118,62 @@ Json result_json(const LocalResult& result, const std::vector<TracedCall>& calls
 
 }  // namespace
 
-std::optional<LocalResult> LocalChecks::by_bound(const CallView& view) const {
-  std::optional<LocalResult> result = by_bound(view, false);
-  if (!result || result->finding < Finding::kBetween || !takes_numbers(view)) return result;
-  std::optional<LocalResult> other = by_bound(view, true);
-  return other && other->finding < result->finding ? other : result;
+// By what is known of its family; else by how many terms the case says that it adds up, or the error ratio.
+std::optional<LocalProblem> LocalChecks::problem_of(const LocalCall& call) const {
+  if (const Adapter adapter = adapter_of(call.view.record.name); adapter != nullptr) {
+    std::optional<LocalProblem> problem;
+    try {
+      problem = adapter(call);
+    } catch (const std::exception&) {
+      // A form of the operator that the adapter does not know.
+    }
+    if (problem && !problem->actual.empty()) return problem;
+  }
+  // Of an operator that is made of others each part rounds, which no ratio to one rounding describes.
+  if (made_of_parts(call.view.op)) return {};
+  if (length_ == 0 || is_libtorchs(call.view.op)) return call.as_unknown({.family = cases::Family::kUnknown});
+  return call.as_unknown({.family = cases::Family::kConditioned, .length = length_});
 }
 
-std::optional<LocalResult> LocalChecks::by_bound(const CallView& view, bool round_numbers) const {
-  const Adapter adapter = adapter_of(view.record.name);
-  if (adapter == nullptr) return {};
-  const LocalCall call(view, round_numbers);
-  std::optional<LocalProblem> problem = adapter(call);
-  if (!problem || problem->actual.empty()) return {};
+std::optional<LocalResult> LocalChecks::judge(const LocalCall& call) const {
+  const CallView& view = call.view;
+  std::optional<LocalProblem> problem = problem_of(call);
+  if (!problem) return {};
   take_sample(*problem);
+  const Fp64Defaults defaults;
   cases::Outputs oracle = problem->evaluate(problem->state);
   for (auto& output : oracle) output = output.contiguous();
   std::optional<LocalResult> worst;
   for (std::size_t i = 0; i < problem->actual.size(); ++i) {
     const at::Tensor& actual = problem->actual[i];
+    if (!is_low(actual.scalar_type())) continue;
     const BoundContext context{
         "operator " + view.record.name, problem->evaluate,    problem->spec, problem->state, oracle,
         operand_type(view.record),      actual.scalar_type(), *rules_};
     Bound bound = error_bound(context, i);
+    if (problem->spec.family == cases::Family::kUnknown && is_libtorchs(view.op))
+      bounds::allow_16_bit_steps(context, i, bound);
     // max(-0, 0) and the like may give either zero.
     bound.exact_zeros = false;
-    LocalResult result = judged(view, compare(actual, oracle[i], bound, *rules_), bound);
-    const auto weight = [](const LocalResult& r) { return std::pair(r.finding, r.margin); };
+    Reference reference{{}, {}, oracle, std::vector<Bound>(oracle.size(), bound)};
+    if (bound.jumps.defined()) reference = nearest(std::move(reference), actual, i);
+    const at::Tensor& right = reference.oracle[i];
+    LocalResult result = judged(view, compare(actual, right, bound, *rules_), bound, actual, right);
     if (!worst || weight(result) > weight(*worst)) worst = std::move(result);
   }
   return worst;
 }
 
-// The rule for operators without a bound, with room for what it does not know: that one rounding of few
-// elements may be luckily small, and that n terms are added up in FP32.
-std::optional<LocalResult> LocalChecks::by_ratio(const CallView& view) const {
-  const auto exact = evaluate_fp64(view);
-  if (!exact) return {};
-  double inputs = 1.0;
-  for (const auto& input : view.record.inputs)
-    inputs = std::max(inputs, static_cast<double>(input.values.elements));
-  std::optional<LocalResult> worst;
-  for (std::size_t i = 0; i < exact->size(); ++i) {
-    const at::Tensor& actual = view.outputs[i];
-    if (!is_low(actual.scalar_type())) continue;
-    const at::Tensor oracle = (*exact)[i].contiguous();
-    const ErrorRatio ratio = error_ratio(actual, oracle);
-    const auto& format = precision::format_of(actual.scalar_type());
-    const double scale = finite_rms(oracle);
-    const double rounding = std::max(ratio.rounded_rmse, 0.5 * format.unit_roundoff() * scale);
-    const double terms = std::max(1.0, inputs / std::max(1.0, static_cast<double>(actual.numel())));
-    const double accumulation = rules_->bounds.lambda * 0x1p-24 * (1.0 + std::sqrt(terms)) * scale;
-    const double allowed = rules_->bounds.error_ratio * rounding + accumulation + format.smallest_subnormal();
-    LocalResult result{view.record.index, "error ratio"};
-    result.margin = ratio.actual_rmse / allowed;
-    result.text = "RMS error " + text(ratio.actual_rmse) + ", allowed " + text(allowed);
-    if (!ratio.problem.empty() || !ratio.masks_equal || !(result.margin <= 1.0)) {
-      result.finding = Finding::kOutside;
-      if (!ratio.problem.empty()) result.text = ratio.problem;
-      if (!ratio.masks_equal)
-        result.text = "NaN or infinity where FP64 on its inputs has none, or the reverse";
-    }
-    if (!worst || result.margin > worst->margin) worst = std::move(result);
+std::optional<LocalResult> LocalChecks::best_reading(const CallView& view) const {
+  std::optional<LocalResult> best = judge(LocalCall(view));
+  if (!best || best->finding < Finding::kBetween || !is_libtorchs(view.op)) return best;
+  for (const auto type : std::set{at::kFloat, view.outputs.front().scalar_type()}) {
+    torch::jit::Stack numbers = view.arguments;
+    if (!c10::isFloatingType(type) || !round_numbers(view.op.schema(), numbers, type)) continue;
+    std::optional<LocalResult> other = judge(LocalCall(view, type));
+    if (other && weight(*other) < weight(*best)) best = std::move(other);
   }
-  return worst;
+  return best;
 }
 
 void LocalChecks::check(const CallView& view) {
@@ -168,6 +183,7 @@ void LocalChecks::check(const CallView& view) {
   if (call.view || call.allocation) return;
   if (!low) {
     unchecked_.insert(call.name);
+    ++unchecked_calls_;
     return;
   }
   // -inf is what masks are made of; NaN can only be passed on.
@@ -178,18 +194,20 @@ void LocalChecks::check(const CallView& view) {
   const Aside aside;
   std::optional<LocalResult> result;
   try {
-    result = by_bound(view);
+    result = best_reading(view);
   } catch (const std::exception&) {
-    // A form of the operator that the adapter or the bound does not know.
+    // Operands that the bound does not know what to do with.
   }
-  // Of an operator that is made of others each part rounds, which no ratio to one rounding describes.
-  if (result) {
-    ++bounded_;
-  } else if (!made_of_parts(view.op) && (result = by_ratio(view))) {
-    by_ratio_.insert(call.name);
-  } else {
+  if (!result) {
     unchecked_.insert(call.name);
+    ++unchecked_calls_;
     return;
+  }
+  if (result->criterion == kErrorRatio) {
+    by_ratio_.insert(call.name);
+    if (!is_libtorchs(view.op)) unproven_.insert(call.name);
+  } else {
+    ++bounded_;
   }
   results_.push_back(std::move(*result));
 }
@@ -225,7 +243,15 @@ Json LocalChecks::to_json(const std::vector<TracedCall>& calls) const {
 
 std::string LocalChecks::sentence(const std::vector<TracedCall>& calls) const {
   const LocalResult* first = first_outside();
-  if (first == nullptr) return "on the ordinary inputs every operator is right for the values it was given";
+  if (first == nullptr) {
+    if (unchecked_.empty())
+      return "on the ordinary inputs every operator is right for the values it was given";
+    std::string names;
+    for (const auto& name : unchecked_) names += (names.empty() ? "" : ", ") + name;
+    return "on the ordinary inputs every operator that can be checked alone is right for the values it was "
+           "given; " +
+           names + " could not";
+  }
   std::string result = calls[first->call].place() + ", is the first outside its own " + first->criterion +
                        " (margin " + text(first->margin) + "): " + first->text;
   if (!first->explained_by.empty()) result += "; " + first->explained_by + " can explain it";

@@ -10,6 +10,7 @@
 
 #include "results/json.h"
 #include "results/rules.h"
+#include "validate/local/adapter.h"
 #include "validate/trace.h"
 
 namespace ampgate::validate::local {
@@ -32,8 +33,10 @@ struct LocalResult {
 
 class LocalChecks {
  public:
-  // The rules outlive the object.
-  explicit LocalChecks(const results::Rules& rules) : rules_(&rules) {}
+  // `length`: how many terms operators of libraries add up for one element at most, as the case says; 0: it
+  // does not say. The rules outlive the object.
+  explicit LocalChecks(const results::Rules& rules, std::int64_t length = 0)
+      : rules_(&rules), length_(length) {}
 
   // To be called for every call of a run, in order. Views and allocations are passed over, and so are calls
   // whose inputs hold NaN already.
@@ -43,6 +46,10 @@ class LocalChecks {
   // The first one that is outside its bound; the first one between the bounds when none is.
   const LocalResult* first_outside() const;
   std::int64_t outside() const;
+  // How many calls were looked at, whether or not they could be judged.
+  std::int64_t operators() const { return std::ssize(results_) + unchecked_calls_; }
+  // Operators of libraries that nothing but the error ratio speaks for, which is no proof.
+  const std::set<std::string>& unproven() const { return unproven_; }
 
   // {"operators", "by_bound", "by_error_ratio", "error_ratio_operators", "unchecked", "nonfinite_inputs",
   //  "outside", "worst", "first_outside"}; `calls` are those of the run.
@@ -51,14 +58,18 @@ class LocalChecks {
   std::string sentence(const std::vector<TracedCall>& calls) const;
 
  private:
-  std::optional<LocalResult> by_bound(const CallView& view) const;
-  std::optional<LocalResult> by_bound(const CallView& view, bool round_numbers) const;
-  std::optional<LocalResult> by_ratio(const CallView& view) const;
+  std::optional<LocalProblem> problem_of(const LocalCall& call) const;
+  std::optional<LocalResult> judge(const LocalCall& call) const;
+  // Of the ways in which kernels read numbers among their arguments the one that fits best.
+  std::optional<LocalResult> best_reading(const CallView& view) const;
 
   const results::Rules* rules_;
+  std::int64_t length_;
   std::vector<LocalResult> results_;
   std::set<std::string> by_ratio_;   // names
+  std::set<std::string> unproven_;   // those of them that a library of the user's brought
   std::set<std::string> unchecked_;  // names
+  std::int64_t unchecked_calls_ = 0;
   std::int64_t bounded_ = 0;
   std::int64_t nonfinite_inputs_ = 0;
 };

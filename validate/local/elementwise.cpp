@@ -147,7 +147,7 @@ void add_elementwise(Adapters& adapters) {
   adapters["log"] = of_x<Family::kLog>;
   adapters["erf"] = of_x<Family::kErf>;
   for (const char* name : {"exp2", "expm1", "log2", "log10", "log1p", "reciprocal", "square", "sin", "cos",
-                           "atan", "asinh", "sinh", "cosh"}) {
+                           "tan", "asin", "acos", "atan", "asinh", "acosh", "atanh", "sinh", "cosh"}) {
     adapters[name] = of_x<Family::kUnary>;
   }
   for (const char* name :

@@ -26,7 +26,7 @@ void trace(const TrainingSetup& setup, const Way& way, const cases::Checkpoint& 
            WayOutcome& outcome) {
   const auto trainer = setup.trainer(way, setup.session.seed, scale);
   trainer->restore(state, cases::OtherPrecision::kAllowed);
-  TracedStep traced = trace_step(setup.session, *trainer);
+  TracedStep traced = trace_step(*trainer);
   outcome.first = std::move(traced.first);
   if (!traced.swallowed.empty()) outcome.swallowed = std::move(traced.swallowed.front());
 }

@@ -61,7 +61,7 @@ void explain(const TrainingSetup& setup, const Way& way, const WatchedRun& run, 
   resumed["bad_step"] = run.before_bad->state.at("iteration");
   const auto trainer = setup.trainer(way, setup.session.seed);
   trainer->restore(*run.before_bad);
-  if (const auto first = trace_step(setup.session, *trainer).first) {
+  if (const auto first = trace_step(*trainer).first) {
     resumed["first_bad"] = first->json;
     resumed["first_bad_in_words"] = first->sentence;
   }

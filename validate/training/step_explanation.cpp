@@ -27,7 +27,7 @@ Json explain_steps(const TrainingSetup& setup, const Way& way, const WatchedRun&
   const auto trainer = setup.trainer(way, setup.session.seed);
   if (watched.before_bad) {
     trainer->restore(*watched.before_bad);
-    const TracedStep traced = trace_step(setup.session, *trainer);
+    const TracedStep traced = trace_step(*trainer);
     if (traced.first) {
       json["first_bad"] = traced.first->json;
       if (judgement.verdict == Verdict::kNonfinite) {
@@ -40,7 +40,7 @@ Json explain_steps(const TrainingSetup& setup, const Way& way, const WatchedRun&
     const auto step = state.state.at("iteration").get<std::int64_t>();
     const auto fresh = setup.trainer(way, setup.session.seed);
     fresh->restore(state);
-    add_swallowed(trace_step(setup.session, *fresh), step, json["swallowed"]);
+    add_swallowed(trace_step(*fresh), step, json["swallowed"]);
     json["traced_steps"].push_back(step);
   }
   if (!json["swallowed"].empty()) {

@@ -23,14 +23,14 @@ FirstBad told(const BadOrigin& origin, const std::vector<TracedCall>& calls) {
 
 }  // namespace
 
-TracedStep trace_step(const Session& session, cases::Trainer& trainer) {
+TracedStep trace_step(cases::Trainer& trainer) {
   const cases::State& batch = trainer.next_batch();
   // Before the step, which may leave bad values in the weights.
   std::map<std::string, BadValue> stored;
   for (const auto& entry : batch.tensors) {
     if (auto bad = stored_bad_value(entry.tensor, entry.tensor)) stored.emplace(entry.name, *std::move(bad));
   }
-  Inspector inspector(session.rules, batch, /*check_operators=*/false);
+  Inspector inspector(batch);
   KeepLoss keep;
   {
     const InterceptScope intercept(inspector.tracer());

@@ -22,6 +22,6 @@ struct TracedStep {
 };
 
 // From the trainer's state as it stands.
-TracedStep trace_step(const Session& session, cases::Trainer& trainer);
+TracedStep trace_step(cases::Trainer& trainer);
 
 }  // namespace ampgate::validate
