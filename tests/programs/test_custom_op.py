@@ -396,9 +396,7 @@ def modules(libraries: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def module_trials(
-    modules: Path, name: str, library: Path, tmp_path: Path, **members: int
-) -> dict[str, Any]:
+def module_trials(modules: Path, name: str, library: Path, tmp_path: Path, **members: int) -> dict[str, Any]:
     case = {
         "ampgate_case": 1,
         "name": name.lower(),
@@ -429,7 +427,7 @@ def test_a_wrong_one_within_a_module(libraries: Path, modules: Path, tmp_path: P
     found = module_trials(modules, "SumInBf16", wrong, tmp_path)
     assert {trial["verdict"] for trial in found.values()} == {"baseline-invalid"}
     assert "moves in steps in FP64" in found["fp32"]["reason"], found["fp32"]["reason"]
-    found = module_trials(modules, "SumInOwnType", wrong, tmp_path)
+    found = module_trials(modules, "SumInOwnType", wrong, tmp_path, reduction_length=200)
     assert found["fp32"]["verdict"] == "pass", found["fp32"]["reason"]
     for name in ("cast-fp16", "cast-bf16"):
         assert found[name]["verdict"] == "inaccurate", (name, found[name]["reason"])

@@ -55,7 +55,8 @@ def tall(**members: Any) -> dict[str, Any]:  # noqa: ANN401
 def run(command: str, models: Path, case: dict[str, Any], archive: Path, *arguments: str | Path) -> Result:
     file = models / f"{case['name']}.json"
     file.write_text(json.dumps(case))
-    named = [models / case[key] for key in ("module", "reference_module") if (models / case.get(key, "")).is_file()]
+    programs = [case[key] for key in ("module", "reference_module") if case.get(key, "").endswith(".pt")]
+    named = [models / name for name in programs if (models / name).is_file()]
     options = [word for path in named for word in ("--load-library", path)]
     return ampgate(
         command, "--device", "cpu", "--case-file", file, *options, "--archive", archive, "--json", *arguments
