@@ -18,6 +18,7 @@ results::ExitCode selftest(const Options& options);
 results::ExitCode compare(const Options& options);
 results::ExitCode export_record(const Options& options);
 results::ExitCode decide(const Options& options);
+results::ExitCode report(const Options& options);  // becomes the script that makes the page
 results::ExitCode archive_list(const Options& options);
 results::ExitCode archive_show(const Options& options);
 results::ExitCode archive_verify(const Options& options);

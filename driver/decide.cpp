@@ -12,6 +12,7 @@
 #include "driver/words.h"
 #include "results/choices.h"
 #include "results/exports.h"
+#include "results/json.h"
 #include "results/record.h"
 
 namespace ampgate::driver {
@@ -19,12 +20,40 @@ namespace {
 
 using results::Json;
 
-std::string device_words(const Json& entry) { return entry.value("model", entry.at("device").get<std::string>()); }
+std::string device_words(const Json& entry) {
+  return entry.value("model", entry.at("device").get<std::string>());
+}
+
+std::string against_fp32(double value, double baseline) {
+  return value == baseline ? fmt::format("{:.4g}, as fp32", value)
+                           : fmt::format("{:.4g} (fp32 {:.4g})", value, baseline);
+}
+
+// What it reaches on the case's own data.
+std::string quality_words(const Json& way) {
+  const auto at = [&](const char* where) { return results::number_from(way.at(Json::json_pointer(where))); };
+  if (way.contains(Json::json_pointer("/decisions/accuracy/trial"))) {
+    return "accuracy " + against_fp32(at("/decisions/accuracy/trial"), at("/decisions/accuracy/baseline"));
+  }
+  if (way.contains(Json::json_pointer("/regression/trial/rmse")))
+    return "RMSE " + against_fp32(at("/regression/trial/rmse"), at("/regression/baseline/rmse"));
+  const Json outcome = results::at_pointer(way, "/training_quality/outcome");
+  return outcome.is_string() ? "trains " + outcome.get<std::string>() : "-";
+}
+
+// "autocast", or "islands (2 of 7 in FP32)".
+std::string way_words(const Json& way) {
+  const auto precision = way.at("precision").get<std::string>();
+  std::string words = precision.substr(0, precision.find('-'));
+  if (way.contains("islands"))
+    words +=
+        fmt::format(" ({} of {} in FP32)", way["islands"].size(), way.value("all_regions", Json()).size());
+  return words;
+}
 
 std::vector<Cell> way_cells(const Json& entry, const char* type) {
-  if (!entry.contains(type)) return {{"no", Colour::kRed}, {"-"}, {"-"}, {"-"}, {"-"}};
+  if (!entry.contains(type)) return {{"no", Colour::kRed}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}};
   const Json& way = entry.at(type);
-  const auto precision = way.at("precision").get<std::string>();
   const auto verdict = way.at("verdict").get<std::string>();
   std::string changed = "-";
   if (const Json decisions = way.value("decisions", Json::object()); decisions.contains("rows"))
@@ -34,9 +63,10 @@ std::vector<Cell> way_cells(const Json& entry, const char* type) {
     return way.contains(where) && way.at(where).is_number() ? ratio_words(way.at(where).get<double>())
                                                             : std::string("-");
   };
-  return {{precision.substr(0, precision.find('-')), colour_of(verdict)},
+  return {{way_words(way), colour_of(verdict)},
           {text(Json::json_pointer("/margin"))},
           {changed},
+          {quality_words(way)},
           {text(Json::json_pointer("/speedup_over_fp32/value"))},
           {text(Json::json_pointer("/memory_to_fp32"))}};
 }
@@ -53,7 +83,7 @@ void print_table(const Json& entries, bool several) {
   if (several) columns.push_back({"device"});
   for (const char* type : {"FP16", "BF16"}) {
     for (const Column& column : {Column{type}, Column{"margin", true}, Column{"changed", true},
-                                 Column{"speed-up", true}, Column{"memory", true}})
+                                 Column{"quality"}, Column{"speed-up", true}, Column{"memory", true}})
       columns.push_back(column);
   }
   columns.push_back({"FP16 : BF16"});
@@ -107,6 +137,7 @@ results::ExitCode decide(const Options& options) {
     const Json record = results::read_record(path);
     for (Json entry : results::choices(record)) {
       entry["record"] = record.at("id");
+      entry["record_digest"] = record.at("digest");
       entry["device"] = record.at("device").at("name");
       if (record["device"].contains("model")) entry["model"] = record["device"]["model"];
       entries.push_back(std::move(entry));

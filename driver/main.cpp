@@ -38,6 +38,8 @@ ExitCode start(const driver::Options& options) {
       return driver::export_record(options);
     case driver::Command::kDecide:
       return driver::decide(options);
+    case driver::Command::kReport:
+      return driver::report(options);
     case driver::Command::kArchiveList:
       return driver::archive_list(options);
     case driver::Command::kArchiveShow:

@@ -26,7 +26,8 @@ const std::map<std::string, Command> kCommands{{"run", Command::kRun},
                                                {"selftest", Command::kSelfTest},
                                                {"compare", Command::kCompare},
                                                {"export", Command::kExport},
-                                               {"decide", Command::kDecide}};
+                                               {"decide", Command::kDecide},
+                                               {"report", Command::kReport}};
 
 const std::map<std::string, Command> kArchiveCommands{{"list", Command::kArchiveList},
                                                       {"show", Command::kArchiveShow},
@@ -385,6 +386,10 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   decide.add_option("records", options.records, "Records, of one or several devices")->required();
   decide.add_flag("--json", options.json, "JSON on standard output");
   decide.add_flag("--csv", options.csv, "CSV on standard output");
+
+  auto& report = *app.add_subcommand("report", "One HTML page with plots of one or several records");
+  report.add_option("records", options.records, "Records, of one or several devices")->required();
+  report.add_option("--out", options.out, "File to write; default: report.html")->type_name("FILE");
 
   auto& archive = *app.add_subcommand("archive", "The records that were kept");
   archive.require_subcommand(1);

@@ -20,6 +20,7 @@ enum class Command {
   kCompare,
   kExport,
   kDecide,
+  kReport,
   kArchiveList,
   kArchiveShow,
   kArchiveVerify,
@@ -67,9 +68,9 @@ struct Options {
   bool against_archive = false;      // compare: A is the last good run of B's device
   std::string junit;                 // compare: a file to write it to as JUnit XML
   std::string format = "csv";        // export
-  std::vector<std::string> records;  // decide
+  std::vector<std::string> records;  // decide, report
   bool csv = false;                  // decide
-  std::string out;                   // export: a file; empty: standard output
+  std::string out;                   // export, report: a file; empty: standard output, report.html
   std::string command_line;
 };
 

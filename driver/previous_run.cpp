@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "driver/names.h"
+#include "results/archive.h"
 #include "results/error.h"
 #include "results/record.h"
 #include "results/relaxed_rules.h"
@@ -12,19 +11,7 @@
 namespace ampgate::driver {
 namespace {
 
-namespace fs = std::filesystem;
 using results::Json;
-
-// Newest first: records are named by the time at which they began.
-std::vector<fs::path> records_in(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end(), std::greater<>());
-  return files;
-}
 
 std::string value_words(const Json& change, const char* key, const char* otherwise) {
   return change.contains(key) ? results::to_text(change.at(key)) : otherwise;
@@ -33,22 +20,29 @@ std::string value_words(const Json& change, const char* key, const char* otherwi
 }  // namespace
 
 std::vector<std::string> compare_with_previous_run(Json& record, const results::Rules& rules,
-                                                   const fs::path& folder) {
+                                                   const std::filesystem::path& device_folder) {
   std::vector<std::string> warnings;
   const std::string device = record.at("device").value("uuid", "");
   if (device.empty()) return warnings;
-  for (const auto& file : records_in(folder)) {
-    try {
-      const Json previous = results::read_record(file.string());
-      if (previous.at("device").value("uuid", "") != device || previous.at("id") == record.at("id")) continue;
-      const auto before = results::parse_rules(previous.at("rules").dump(), file.string() + ": /rules");
-      record["rules_previous"] = {{"record", previous.at("id")},
-                                  {"rules_sha256", results::rules_digest(before)}};
-      record["rules_relaxed"] = results::relaxed_rules(before, rules);
-      return warnings;
-    } catch (const results::Error& error) {
-      warnings.push_back(fmt::format("left out when looking for the previous run's rules: {}", error.what()));
-    }
+  try {
+    const results::Archive archive(device_folder.parent_path());
+    const auto previous = archive.newest(
+        [&](const Json& summary) {
+          return summary.at("device").value("uuid", "") == device && summary.at("id") != record.at("id");
+        },
+        [&](const results::ArchivedFile& file) {
+          warnings.push_back("left out when looking for the previous run's rules: " + file.problem);
+        },
+        device_folder.filename());
+    if (!previous) return warnings;
+    const std::string place = archive.place(*previous).string();
+    const Json before = results::read_record(place);
+    const auto its_rules = results::parse_rules(before.at("rules").dump(), place + ": /rules");
+    record["rules_previous"] = {{"record", before.at("id")},
+                                {"rules_sha256", results::rules_digest(its_rules)}};
+    record["rules_relaxed"] = results::relaxed_rules(its_rules, rules);
+  } catch (const results::Error& error) {  // nothing of this run may be lost for it
+    warnings.push_back(fmt::format("the previous run's rules are not known: {}", error.what()));
   }
   return warnings;
 }

@@ -10,11 +10,12 @@
 
 namespace ampgate::driver {
 
-// Looks for the newest record of the record's device (its UUID) in the archive folder of that device and adds
-// `rules_previous` and `rules_relaxed` to the record; nothing where there is none. Returns a warning for
-// each file on the way there that cannot be read as a record of this version.
+// Looks for the newest record of the record's device (its UUID) in the archive's folder of that
+// device (absolute) and adds `rules_previous` and
+// `rules_relaxed` to the record; nothing where there is none. Returns a warning for each file on the way
+// there that cannot be trusted.
 std::vector<std::string> compare_with_previous_run(results::Json& record, const results::Rules& rules,
-                                                   const std::filesystem::path& folder);
+                                                   const std::filesystem::path& device_folder);
 
 // "Rules relaxed since the record 2026...: /bounds/lambda from 4.0 to 8.0."; empty when none was.
 std::string relaxed_words(const results::Json& record);

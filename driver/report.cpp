@@ -116,8 +116,8 @@ results::ExitCode complete(const Options& options, const WorkerFolder& folder, r
     context.turns = turns ? &*turns : nullptr;
     execute(context);
     Json record = results::build_record(context.data(), context.rules, utc_now());
-    const auto folder_of_device = journal.path().parent_path();
-    for (const auto& warning : compare_with_previous_run(record, context.rules, folder_of_device))
+    const fs::path device_folder = fs::absolute(journal.path()).parent_path();
+    for (const auto& warning : compare_with_previous_run(record, context.rules, device_folder))
       progress.warn(warning);
     record["answer"] = answer(record);
     if (auto words = relaxed_words(record); !words.empty()) record["answer"].push_back(std::move(words));

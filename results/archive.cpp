@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <string>
 #include <system_error>
 #include <tuple>
@@ -63,6 +64,24 @@ void look_into(const fs::path& place, ArchivedFile& file) {
   }
 }
 
+// What the index says of a file, where it is the same still.
+bool take_known(const std::map<fs::path, ArchivedFile>& known, ArchivedFile& file) {
+  const auto found = known.find(file.path);
+  if (found == known.end() || found->second.bytes != file.bytes ||
+      found->second.modified_ns != file.modified_ns) {
+    return false;
+  }
+  file = found->second;
+  return true;
+}
+
+constexpr std::string_view kSecond = "20261130T053500Z";  // in which a record's run began
+
+bool is_gone(const fs::path& place) {
+  std::error_code ignored;
+  return !fs::exists(place, ignored);
+}
+
 bool is_measured(const Json& trial) {
   return trial.contains("measurement") &&
          carries_numbers(measurement_verdict_from(trial["measurement"].at("verdict").get<std::string>()));
@@ -111,36 +130,54 @@ Archive::Archive(fs::path folder) : folder_(std::move(folder)) {
 std::vector<ArchivedFile> Archive::files() const { return look(true); }
 std::vector<ArchivedFile> Archive::verified_files() const { return look(false); }
 
-std::vector<ArchivedFile> Archive::look(bool trust_index) const {
-  const auto known = read_index(folder_);
+// What is there, oldest first, and not yet looked into.
+std::vector<ArchivedFile> Archive::found() const {
   std::vector<ArchivedFile> files;
-  bool changed = false;
   for_each_file(folder_, [&](const fs::directory_entry& entry) {
     ArchivedFile file;
     if (entry.path().extension() != ".json" || !stat(entry, file)) return;
     file.path = entry.path().lexically_relative(folder_);
-    const auto found = known.find(file.path);
-    const bool same = found != known.end() && found->second.bytes == file.bytes &&
-                      found->second.modified_ns == file.modified_ns;
-    if (same && trust_index) {
-      file = found->second;
-    } else {
-      look_into(entry.path(), file);
-      changed = true;
-      std::error_code ignored;
-      if (!file.problem.empty() && !fs::exists(entry.path(), ignored)) return;  // it went meanwhile
-    }
     files.push_back(std::move(file));
   });
   // Records are named by the second in which they began.
   const auto order = [](const ArchivedFile& file) {
-    constexpr std::size_t kSecond = 16;  // "20261130T053500Z"
-    return std::tuple(file.path.filename().string().substr(0, kSecond), file.modified_ns, file.path);
+    return std::tuple(file.path.filename().string().substr(0, kSecond.size()), file.modified_ns, file.path);
   };
   std::sort(files.begin(), files.end(),
             [&](const ArchivedFile& a, const ArchivedFile& b) { return order(a) < order(b); });
+  return files;
+}
+
+std::vector<ArchivedFile> Archive::look(bool trust_index) const {
+  const auto known = read_index(folder_);
+  std::vector<ArchivedFile> files = found();
+  bool changed = false;
+  for (auto& file : files) {
+    if (trust_index && take_known(known, file)) continue;
+    look_into(place(file), file);
+    changed = true;
+  }
+  std::erase_if(files,
+                [&](const ArchivedFile& file) { return !file.problem.empty() && is_gone(place(file)); });
   if (changed || files.size() != known.size()) write_index(folder_, files);
   return files;
+}
+
+std::optional<ArchivedFile> Archive::newest(const std::function<bool(const Json& summary)>& fits,
+                                            const std::function<void(const ArchivedFile&)>& skipped,
+                                            const fs::path& in) const {
+  const auto known = read_index(folder_);
+  std::vector<ArchivedFile> files = found();
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    if (!in.empty() && file->path.parent_path() != in) continue;
+    if (!take_known(known, *file)) look_into(place(*file), *file);
+    if (file->problem.empty()) {
+      if (fits(file->summary)) return std::move(*file);
+    } else if (skipped && !is_gone(place(*file))) {
+      skipped(*file);
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<fs::path> Archive::journals() const {
@@ -161,7 +198,8 @@ ArchivedFile Archive::find(const std::string& id) const {
   }
   if (found.size() == 1) return found.front();
   if (found.empty()) {
-    throw UsageError(folder_.string() + ": no record is called '" + id + "'", "ampgate archive list shows all");
+    throw UsageError(folder_.string() + ": no record is called '" + id + "'",
+                     "ampgate archive list shows all");
   }
   std::string names;
   for (const auto& file : found) names += (names.empty() ? "" : ", ") + file.path.stem().string();
@@ -174,17 +212,12 @@ std::optional<ArchivedFile> Archive::last_good_before(const Json& record) const 
     const Json& named = summary.at("device");
     return named.value("uuid", named.at("name").get<std::string>());
   };
-  std::optional<ArchivedFile> last;
-  for (auto& file : files()) {
-    if (!file.problem.empty()) continue;
-    const Json& summary = file.summary;
-    const bool fits = device(summary) == device(wanted) && summary.at("suite") == wanted.at("suite") &&
-                      summary.at("exit_code") == 0 && summary.at("id") != wanted.at("id") &&
-                      summary.at("began").get<std::string>() <= wanted.at("began").get<std::string>() &&
-                      (summary.at("measured") > 0 || wanted.at("measured") == 0);
-    if (fits) last = std::move(file);
-  }
-  return last;
+  return newest([&](const Json& summary) {
+    return device(summary) == device(wanted) && summary.at("suite") == wanted.at("suite") &&
+           summary.at("exit_code") == 0 && summary.at("id") != wanted.at("id") &&
+           summary.at("began").get<std::string>() <= wanted.at("began").get<std::string>() &&
+           (summary.at("measured") > 0 || wanted.at("measured") == 0);
+  });
 }
 
 }  // namespace ampgate::results

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,8 +22,8 @@ struct ArchivedFile {
   std::string problem;  // why, and what to do; empty where it is one
 };
 
-// What lists and queries ask of a record: id, digest, when it began, device, command, suite, verdicts counted,
-// and the exit code that its run had.
+// What lists and queries ask of a record: id, digest, when it began, device, command, suite, verdicts
+// counted, and the exit code that its run had.
 Json record_summary(const Json& record);
 
 class Archive {
@@ -33,8 +34,8 @@ class Archive {
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path place(const ArchivedFile& file) const { return folder_ / file.path; }
 
-  // All of them, oldest first. Reads what changed since the index was written, and writes it again; an archive
-  // that cannot be written has none, which costs time alone.
+  // All of them, oldest first. Reads what changed since the index was written, and writes it again; an
+  // archive that cannot be written has none, which costs time alone.
   std::vector<ArchivedFile> files() const;
 
   // The same, and every file is read, whatever the index says.
@@ -47,11 +48,18 @@ class Archive {
   // there is none, or several.
   ArchivedFile find(const std::string& id) const;
 
+  // The newest record whose summary fits; what is older than it is not read. `skipped` is told of files on
+  // the way that cannot be trusted; `in` is the folder of one device, empty: all.
+  std::optional<ArchivedFile> newest(const std::function<bool(const Json& summary)>& fits,
+                                     const std::function<void(const ArchivedFile&)>& skipped = {},
+                                     const std::filesystem::path& in = {}) const;
+
   // The newest run that was good (exit code 0) of the same device and suite, begun before this record, and
   // measured where this one was. None where there is no such run.
   std::optional<ArchivedFile> last_good_before(const Json& record) const;
 
  private:
+  std::vector<ArchivedFile> found() const;
   std::vector<ArchivedFile> look(bool trust_index) const;
 
   std::filesystem::path folder_;

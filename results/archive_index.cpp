@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Raised when summaries change: an older index is made again.
-constexpr auto kHead = R"({"ampgate_index":1})";
+constexpr auto kHead = R"({"ampgate_index":2})";
 constexpr auto kName = ".index.jsonl";
 
 Json to_json(const ArchivedFile& file) {

@@ -77,7 +77,13 @@ Json describe(const Json& trial, const Json* fp32) {
   const Json baseline = fp32 == nullptr ? Json() : at_pointer(*fp32, "/measurement/memory/peak_bytes");
   if (peak.is_number() && baseline.is_number() && baseline.get<double>() > 0)
     way["memory_to_fp32"] = peak.get<double>() / baseline.get<double>();
+  for (const char* member : {"metric", "outcome", "mean_loss", "limits", "margin"}) {
+    const std::string where = std::string("/training/quality/") + member;
+    if (Json value = at_pointer(trial, where.c_str()); !value.is_null())
+      way["training_quality"][member] = value;
+  }
   copy(way, "islands", trial, "/islands/regions");
+  copy(way, "all_regions", trial, "/islands/all_regions");
   return way;
 }
 
@@ -117,7 +123,9 @@ class Recommendation {
   Recommendation(const Json& entry, const Rules& rules)
       : entry_(entry), tolerance_(rules.measurement.tolerance) {}
 
-  Json make() const {
+  // `baseline`: why FP32 itself is none to fall back to, or to hold a type against; else empty.
+  Json make(const std::string& baseline) const {
+    if (!baseline.empty()) return said("", "none: FP32, which all is held against, is " + baseline);
     if (!entry_.contains("fp16") && !entry_.contains("bf16"))
       return said("fp32", "FP32: neither FP16 nor BF16 may run");
     for (const char* type : {"fp16", "bf16"}) {
@@ -195,6 +203,11 @@ std::string way_of(const Json& way) {
   return precision.substr(0, precision.find('-'));
 }
 
+std::string baseline_problem(const Group& group, const Rules& rules) {
+  const Json* fp32 = group.find("fp32");
+  return fp32 == nullptr ? "not in the record" : why_not(*fp32, rules);
+}
+
 Json choice(const Json& first, const Group& group, const Rules& rules) {
   Json entry{{"case", first.at("case")}, {"shape", first.at("shape").at("name")}};
   for (const auto& [key, ways] : {std::pair("fp16", &kFp16), std::pair("bf16", &kBf16)}) {
@@ -211,7 +224,7 @@ Json choice(const Json& first, const Group& group, const Rules& rules) {
   }
   if (!entry.contains("fp16_to_bf16"))
     entry["absent"]["fp16_to_bf16"] = "the two were not measured the same way";
-  entry["recommendation"] = Recommendation(entry, rules).make();
+  entry["recommendation"] = Recommendation(entry, rules).make(baseline_problem(group, rules));
   return entry;
 }
 

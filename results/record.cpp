@@ -6,6 +6,7 @@
 #include "results/ceilings.h"
 #include "results/error.h"
 #include "results/measurement.h"
+#include "results/migration.h"
 #include "results/record_shape.h"
 #include "results/samples.h"
 #include "results/sealed.h"
@@ -16,7 +17,8 @@
 namespace ampgate::results {
 namespace {
 
-constexpr SealedKind kKind{"record", kRecordVersion, "give a record: a .json file in an archive folder"};
+constexpr SealedKind kKind{"record", kRecordVersion, "give a record: a .json file in an archive folder",
+                           migrate_record};
 
 Json take(const Json& object, const char* key, Json otherwise) {
   return object.is_object() ? object.value(key, std::move(otherwise)) : otherwise;

@@ -37,6 +37,18 @@ bool fits_its_digest(const std::string& text, const Json& document) {
   }
 }
 
+void check_version(const Json& version, const std::string& path, const SealedKind& kind) {
+  const int oldest = kind.migrate == nullptr ? kind.version : 1;
+  const bool whole = version.is_number_integer();
+  if (whole && version >= oldest && version <= kind.version) return;
+  const bool newer = whole && version > kind.version;
+  throw FileError(path,
+                  std::string(kind.noun) + " of version " + version.dump() +
+                      (newer ? ", which is newer" : "") + "; this ampgate reads " +
+                      (oldest < kind.version ? "versions 1 to " : "version ") + std::to_string(kind.version),
+                  newer ? "use the ampgate that wrote it, or a newer one" : kind.action);
+}
+
 }  // namespace
 
 std::string seal(Json document) {
@@ -52,15 +64,14 @@ Json read_sealed(const std::string& path, const SealedKind& kind) {
   Json document = parse_strict(text, path);
   if (!document.is_object()) throw FileError(path, "a " + noun + " is a JSON object", kind.action);
   if (!document.contains(key)) throw FileError(path, "not a " + noun + " (no key " + key + ")", kind.action);
-  if (document[key] != kind.version) {
-    throw FileError(path,
-                    noun + " of version " + document[key].dump() + "; this ampgate reads version " +
-                        std::to_string(kind.version),
-                    "use the ampgate that wrote it, or a newer one");
-  }
+  check_version(document[key], path, kind);
   if (!fits_its_digest(text, document)) {
     throw FileError(path, "does not fit its own digest: it was altered after it was written",
                     "use the original");
+  }
+  if (document[key] != kind.version) {
+    kind.migrate(document);
+    document[key] = kind.version;
   }
   return document;
 }

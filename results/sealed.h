@@ -11,6 +11,8 @@ struct SealedKind {
   const char* noun;    // "record": the key "ampgate_record" holds the document's version
   int version;         // the one that this program reads
   const char* action;  // what to give instead of a file that is none
+  void (*migrate)(Json&) =
+      nullptr;  // makes an older version's document this version's; none: they are refused
 };
 
 // The document's text with its digest in it, under the key "digest": what the file holds.

@@ -6,8 +6,10 @@ import argparse
 import os
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
+from report_page.choices import choices_of, find_ampgate
 from report_page.error import ENVIRONMENT, ReportError
 from report_page.markup import visible
 from report_page.page import MARK, page
@@ -17,16 +19,21 @@ DEFAULT = Path("report.html")
 HEAD_BYTES = 200
 
 
-def read_all(paths: list[Path]) -> list[Record]:
+def read_all(paths: list[Path], ampgate: Path | None) -> list[Record]:
     """Each record once, whatever its names."""
     records: dict[str, Record] = {}
+    files: dict[str, Path] = {}
     for path in paths:
         record = read_record(path)
         if record.digest in records:
             known = records[record.digest].file_name
             print(f"report: {visible(str(path))} is the same record as {visible(known)}", file=sys.stderr)
         records.setdefault(record.digest, record)
-    return list(records.values())
+        files.setdefault(record.digest, path)
+    if ampgate is None:
+        return list(records.values())
+    choices = choices_of(ampgate, list(files.values()))
+    return [replace(record, choices=choices.get(digest, [])) for digest, record in records.items()]
 
 
 def check_target(target: Path) -> None:
@@ -74,10 +81,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="report", description=__doc__)
     parser.add_argument("records", metavar="RECORD", nargs="+", type=Path, help="a record, as `ampgate run` writes it")
     parser.add_argument("--out", metavar="FILE.html", default=DEFAULT, type=Path, help=f"default: {DEFAULT}")
+    parser.add_argument(
+        "--ampgate", metavar="PROGRAM", type=Path, help="the ampgate whose recommendations are shown; default: this one"
+    )
     options = parser.parse_args()
     try:
         check_target(options.out)
-        records = read_all(options.records)
+        records = read_all(options.records, options.ampgate or find_ampgate())
         write(options.out, page(records))
     except ReportError as error:
         print(f"report: {error}", file=sys.stderr)

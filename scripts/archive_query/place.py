@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import record_migration
+
 from archive_query.error import EnvironmentProblem
 
 HIDDEN = ".query"
@@ -63,7 +65,8 @@ def looks_like_record(path: Path) -> bool:
 
 def layout() -> str:
     digest = hashlib.sha256()
-    for path in sorted((Path(__file__).parent / "rows").glob("*.py")):
+    migration = [Path(record_migration.__file__), record_migration.steps_file()]
+    for path in [*sorted((Path(__file__).parent / "rows").glob("*.py")), *migration]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

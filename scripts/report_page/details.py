@@ -12,6 +12,7 @@ from report_page.sections.formats import formats_section
 from report_page.sections.margins import margins_section
 from report_page.sections.operators import findings_section, operators_section
 from report_page.sections.plots import errors_section, ratio_section, roofline_section
+from report_page.sections.recommended import recommended_section
 from report_page.sections.reproducers import reproducers_section
 from report_page.sections.samples import samples_data, samples_section
 from report_page.sections.telemetry import telemetry_section
@@ -20,6 +21,7 @@ from report_page.sections.trials import trials_section
 
 SECTIONS = (
     answer_section,
+    recommended_section,
     ratio_section,
     margins_section,
     formats_section,

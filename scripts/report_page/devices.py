@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from report_page.record import Record, Trial
+from report_page.record import Json, Record, Trial
 
 KEY_CHARACTERS = 8
 
@@ -26,6 +26,13 @@ class Device:
         for record in reversed(self.records):
             if trial_id in record.by_id:
                 return record, record.by_id[trial_id]
+        return None
+
+    def newest_choice(self, case: str, shape: str) -> tuple[Record, Json] | None:
+        for record in reversed(self.records):
+            for entry in record.choices or []:
+                if (entry["case"], entry["shape"]) == (case, shape):
+                    return record, entry
         return None
 
 

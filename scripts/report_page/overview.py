@@ -8,10 +8,12 @@ from report_page import words
 from report_page.devices import Device
 from report_page.estimate import interval, median_time
 from report_page.look import badge
-from report_page.markup import Content, bullets, paragraph, tag
+from report_page.markup import Content, bullets, code, paragraph, tag
 from report_page.record import Record, Trial
-from report_page.section import Section
+from report_page.section import Section, absent
 from report_page.sections.answer import QUIET
+from report_page.sections.recommended import NOT_MADE, TITLE
+from report_page.sections.recommended import answer as recommended
 from report_page.table import Cell, Column, table
 
 MOST_ANSWERS = 6  # devices whose answers stand on top
@@ -26,7 +28,8 @@ COMPARED = (
 
 
 def overview(devices: list[Device]) -> list[Section]:
-    return [records_section(devices), side_by_side_section(devices), history_section(devices)]
+    sections = [records_section(devices), recommended_section(devices), side_by_side_section(devices)]
+    return [*sections, history_section(devices)]
 
 
 def records_section(devices: list[Device]) -> Section:
@@ -85,6 +88,32 @@ def counted(verdicts: Counter[str]) -> list[Content]:
 def shortened(record: Record, *path: str) -> Cell:
     value = str(record.find(*path))
     return Cell(value if len(value) <= 12 else f"{value[:8]}…", title=value)
+
+
+def recommended_section(devices: list[Device]) -> Section:
+    """One column a device: what its newest record with the case speaks for."""
+    records = [record for device in devices for record in reversed(device.records)]
+    if all(record.choices is None for record in records):
+        return Section("choices", "Recommended", TITLE, absent("Recommendations", NOT_MADE))
+    cases = dict.fromkeys((entry["case"], entry["shape"]) for record in records for entry in record.choices or [])
+    columns = [Column("case", choices=True), *(Column(device.label, choices=True, wide=True) for device in devices)]
+    rows = [
+        [Cell([case, tag("small", shape)], choice=case), *(choice_cell(device, case, shape) for device in devices)]
+        for case, shape in cases
+    ]
+    text = " recommends by each device's newest record of the case. What each type costs stands in the details."
+    shown = table("choices-by-device", columns, rows, filtered=True)
+    content = [paragraph("What ", code("ampgate decide"), text), shown]
+    return Section("choices", "Recommended", f"{TITLE}, device by device", content)
+
+
+def choice_cell(device: Device, case: str, shape: str) -> Cell:
+    found = device.newest_choice(case, shape)
+    if found is None:
+        return Cell("-", choice="not run")
+    record, entry = found
+    shown = [tag("strong", recommended(entry)), tag("small", entry["recommendation"]["in_words"])]
+    return Cell(shown, choice=recommended(entry), title=f"{record.id}, {record.day}")
 
 
 def side_by_side_section(devices: list[Device]) -> Section:

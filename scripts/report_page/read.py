@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+from record_migration import VERSION, is_read, migrate, refusal
 
 from report_page.error import ENVIRONMENT, ReportError
 from report_page.markup import visible
 
-VERSION = 1
 NEEDED = "give records, as `ampgate run` writes them: ARCHIVE/DEVICE/*.json"
 SHOWN_PROBLEMS = 3
 SHOWN_CHARACTERS = 200
@@ -23,18 +23,21 @@ SCHEMAS = ("results/schema/record.schema.json", "schema/record.schema.json")
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Raises ReportError, with the place, for whatever is no record of this version, or was altered."""
+    """Raises ReportError, with the place, for whatever is no record of a version that is read, or was altered."""
     shown = visible(str(path))
     data = read_bytes(path, shown)
     document = parse(data, shown)
     if not isinstance(document, dict) or "ampgate_record" not in document:
         raise ReportError(f"{shown} is JSON, but no record: it has no key ampgate_record", NEEDED)
     version = document["ampgate_record"]
-    if version != VERSION or isinstance(version, bool):
+    if not is_read(version):
         raise ReportError(
-            f"{shown} is a record of version {short(json.dumps(version))}; this report reads version {VERSION}",
+            f"{shown} is a record of {short(refusal(version))}; this report reads versions 1 to {VERSION}",
             "use the report of the ampgate that wrote it, or of a newer one",
         )
+    if version < VERSION:
+        migrate(document)
+        document["ampgate_record"] = VERSION
     check_schema(document, shown)
     check_digest(data, document["digest"], shown)
     check_trials(document, shown)

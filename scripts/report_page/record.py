@@ -150,6 +150,7 @@ class Record:
     file_name: str
     json: Json
     started: datetime
+    choices: list[Json] | None = None  # what `ampgate decide` says; None where it was not asked
 
     @property
     def id(self) -> str:

@@ -21,7 +21,7 @@ def small_record(
 ) -> dict[str, Any]:
     run_id = f"20260131T0102{number:02d}Z-{number:08x}"
     return {
-        "ampgate_record": 1,
+        "ampgate_record": 2,
         "digest": "0" * 64,
         "id": run_id,
         "run": {

@@ -74,7 +74,7 @@ def test_unknown_devices(tmp_path: Path) -> None:
         (lambda text: "", "empty"),
         (lambda text: text[: len(text) // 2], "evidence.json:"),
         (lambda text: text.replace('"pass"', '"suspect"', 1), "digest"),
-        (lambda text: re.sub(r'"ampgate_record":( ?)1', r'"ampgate_record":\g<1>99', text, count=1), "99"),
+        (lambda text: re.sub(r'"ampgate_record":( ?)2', r'"ampgate_record":\g<1>99', text, count=1), "99, which"),
         (lambda text: '{"some": "other JSON"}', "ampgate_record"),
         (lambda text: "[1, 2]", "object"),
     ],

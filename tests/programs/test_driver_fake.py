@@ -909,7 +909,7 @@ def test_records_that_cannot_be_read_are_named(worker: Path, archive: Path, opti
     (good,) = records(archive)
     text = good.read_text()
     (good.parent / "9.json").write_text(text[:500])
-    (good.parent / "8.json").write_text(text.replace('"ampgate_record":1', '"ampgate_record":2', 1))
+    (good.parent / "8.json").write_text(text.replace('"ampgate_record":2', '"ampgate_record":3', 1))
     other = json.loads(text)
     other["device"]["uuid"] = 5
     other["digest"] = "0" * 64
@@ -920,7 +920,7 @@ def test_records_that_cannot_be_read_are_named(worker: Path, archive: Path, opti
     assert result.code == 0, result.err
     warnings = [line for line in result.err.splitlines() if line.startswith("ampgate: warning: ")]
     assert [re.search(r"/(\d)\.json", line)[1] for line in warnings] == ["9", "8", "7"]
-    assert "record of version 2" in warnings[1]
+    assert "record of version 3, which is newer" in warnings[1]
     assert "/device/uuid must be string" in warnings[2]
     newest = max(records(archive), key=lambda path: path.stat().st_mtime_ns)
     assert json.loads(newest.read_text())["rules_previous"]["record"] == json.loads(text)["id"]

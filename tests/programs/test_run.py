@@ -111,7 +111,7 @@ def test_same_seed_gives_the_same_inputs_and_outputs(smoke_record: Path, tmp_pat
 def test_json_keeps_standard_output_to_itself(tmp_path: Path) -> None:
     result = ampgate("run", "--suite", "smoke", "--case", "exp", "--json", "--archive", tmp_path)
     assert result.fine
-    assert result.json()["ampgate_record"] == 1
+    assert result.json()["ampgate_record"] == 2
 
 
 def test_what_autocast_leaves_in_fp32_is_said(tmp_path: Path) -> None:

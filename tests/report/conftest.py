@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -24,10 +24,10 @@ def report(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str
     return subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
 
-def page_of(folder: Path, *records: Json) -> Path:
+def page_of(folder: Path, *records: Json, options: Sequence[str | Path] = ()) -> Path:
     """A report of these records, which go into files beside it."""
     paths = [write(one, folder / f"record{index}.json") for index, one in enumerate(records)]
-    done = report(*paths, "--out", folder / "page.html", cwd=folder)
+    done = report(*paths, "--out", folder / "page.html", *options, cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder / "page.html"
 

@@ -152,9 +152,9 @@ def record(
     ceiling = {"value": 40.0, "interval": [38.0, 41.0], "samples": 6}
     product = {"value": 0.8, "interval": [0.7, 0.9], "samples": 6, "size": 512}
     identity = f"{started[:10].replace('-', '')}T{started[11:19].replace(':', '')}Z-{seed:08x}"
-    rules = {**RULES, "ampgate_rules": 1}
+    rules = {**copy.deepcopy(RULES), "ampgate_rules": 1}
     return {
-        "ampgate_record": 1, "digest": ZEROS, "id": identity,
+        "ampgate_record": 2, "digest": ZEROS, "id": identity,
         "run": {"id": identity, "command": "run", "command_line": "ampgate run", "started": started,
                 "finished": started, "ampgate": "0.1.0", "times_resumed": 0,
                 "phases": [{"name": "validate", "wall_time_ns": 10**9}],

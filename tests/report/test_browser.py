@@ -125,7 +125,7 @@ def test_samples_of_another_trial(one: Opened, one_record: Json) -> None:
 
 def test_every_link_leads_somewhere(one: Opened) -> None:
     links = one.page.locator("nav a").evaluate_all("links => links.map(link => link.getAttribute('href').slice(1))")
-    assert len(links) == 17
+    assert len(links) == 18
     assert all(one.page.locator(f"#{name}").count() == 1 for name in links)
     ids = one.page.evaluate("[...document.querySelectorAll('[id]')].map(one => one.id)")
     ours = [name for name in ids if name]

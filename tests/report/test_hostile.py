@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,25 @@ def hostile(attack: str, **made: Any) -> Json:  # noqa: ANN401
     return changed
 
 
+def hostile_ampgate(folder: Path, attack: str, *records: Json) -> Path:
+    """The real one refuses such records: their rules are none."""
+    way = {"precision": attack, "verdict": attack, "margin": attack, "islands": [attack], "all_regions": [attack]}
+    said = {"precision": attack, "in_words": attack}
+    absent = {"bf16": attack, "fp16_to_bf16": attack}
+    entry = {"case": attack, "shape": attack, "fp16": way, "absent": absent, "recommendation": said}
+    entries = [{**entry, "record_digest": json.loads(sealed(made))["digest"]} for made in records]
+    (folder / "entries.json").write_text(json.dumps(entries))
+    program = folder / "ampgate"
+    program.write_text(f"#!/bin/sh\ncat '{folder / 'entries.json'}'\n")
+    program.chmod(0o755)
+    return program
+
+
 @pytest.mark.parametrize("attack", [" ".join(ATTACKS), *(pytest.param(one, marks=pytest.mark.deep) for one in ATTACKS)])
 def test_text_stays_text(browser: Browser, tmp_path: Path, attack: str) -> None:
     records = [hostile(attack, started=f"2026-11-{day}T00:00:00Z", seed=day) for day in (10, 11)]
-    with opened(browser, page_of(tmp_path, *records)) as page:
+    given = ("--ampgate", hostile_ampgate(tmp_path, attack, *records))
+    with opened(browser, page_of(tmp_path, *records, options=given)) as page:
         page.scroll_through()
         page.page.locator("#choose-record").select_option(index=1)
         page.scroll_through()

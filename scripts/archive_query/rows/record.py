@@ -10,7 +10,8 @@ import stat
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-VERSION = 1
+from record_migration import VERSION, is_read, migrate, refusal
+
 LARGEST_BYTES = 1 << 30
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -63,10 +64,12 @@ def record_in(content: bytes) -> dict[str, Any]:
     if not isinstance(document, dict) or "ampgate_record" not in document:
         raise NoRecord("is no record: it has no key ampgate_record")
     version = document["ampgate_record"]
-    if version != VERSION or type(version) is not int:
-        raise NoRecord(f"is a record of version {json.dumps(version)}; this program reads version {VERSION}")
+    if not is_read(version):
+        raise NoRecord(f"is a record of {refusal(version)}; this program reads versions 1 to {VERSION}")
     if not fits_its_digest(content, document.get("digest")):
         raise NoRecord("does not fit its own digest: it was altered after it was written")
+    if version < VERSION:
+        migrate(document)
     return document
 
 

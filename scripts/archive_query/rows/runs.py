@@ -21,7 +21,7 @@ from archive_query.rows.table import Column, Row, Table
 RUN = (
     Column("run_id", TEXT, ("id",), "id of the run, as in its record's name", required=True),
     Column("record_digest", TEXT, ("digest",), "SHA-256 that stands in the record", required=True),
-    Column("record_version", INTEGER, ("ampgate_record",), "version of the record's schema", required=True),
+    Column("record_version", INTEGER, ("ampgate_record",), "version of its schema when it was written", required=True),
     Column("started", TIME, ("run", "started"), "the run began, UTC", required=True),
     Column("finished", TIME, ("run", "finished"), "the run ended, UTC"),
     Column("command", TEXT, ("run", "command"), "run, validate or bench", required=True),

@@ -38,7 +38,7 @@ def formats_section(record: Record) -> Section:
         ]
         text = "A time ratio above 1 means that FP16 takes longer. Both ran in the same blocks."
         content = [paragraph(text), table("fp16-bf16", columns, rows, filtered=True)]
-    return Section("formats", "FP16 : BF16", "FP16 against BF16", content)
+    return Section("formats", "FP16 : BF16", "FP16 against BF16, way by way", content)
 
 
 def beside(row: tuple[str, str], way: str, fp16: Trial, bf16: Trial) -> list[Content | Cell]:
