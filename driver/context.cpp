@@ -70,6 +70,13 @@ Json body_of(const Json& event) {
 void Respawns::note(bool progress, const Ending& ending) {
   fruitless_ = progress ? 0 : fruitless_ + 1;
   if (fruitless_ < 2) return;
+  // A worker that cannot even write its log may end for that alone.
+  std::error_code error;
+  const auto disk = std::filesystem::space(context_.workers.log.parent_path(), error);
+  if (!error && disk.available == 0) {
+    throw results::EnvironmentError(context_.workers.log.parent_path().string() + ": No space left on device",
+                                    "free some space, or choose another folder with --archive");
+  }
   throw results::EnvironmentError("the worker in " + context_.workers.folder->path.string() +
                                       " keeps ending before its first trial: " + ending.reason,
                                   "its output is in " + context_.workers.log.string());

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string_view>
 
+#include "driver/conversation.h"
 #include "driver/memory.h"
 #include "driver/process.h"
 #include "results/error.h"
@@ -18,111 +18,6 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
 constexpr auto kExitLimit = std::chrono::seconds(30);  // from the end of the events to the end of the process
-
-Clock::duration seconds(double value) {
-  return duration_cast<Clock::duration>(std::chrono::duration<double>(value));
-}
-
-[[noreturn]] void break_off(const std::string& what, const std::filesystem::path& log) {
-  throw EnvironmentError(what,
-                         "is the worker folder of this build? The worker's output is in " + log.string());
-}
-
-class Conversation {
- public:
-  Conversation(const WorkerSetup& setup, const Json& plan, const EventSink& sink)
-      : setup_(setup), sink_(sink) {
-    for (const auto& trial : plan.at("trials")) {
-      ids_.insert(trial.at("id").get<std::string>());
-      if (plan.at("phase") == "validate" && trial.contains("verdict"))
-        finished_.insert(trial.at("id").get<std::string>());
-    }
-    restart_clock();
-  }
-
-  Clock::time_point deadline() const { return deadline_; }
-  const std::string& in_flight() const { return in_flight_; }
-  bool is_done() const { return !done_.is_null(); }
-  const Json& done() const { return done_; }
-
-  void take(const std::string& line) {
-    Json event;
-    try {
-      event = results::parse_strict(line, "event");
-    } catch (const results::Error& error) {
-      break_off("a worker wrote a line that is not an event: " + std::string(error.what()), setup_.log);
-    }
-    if (!event.is_object() || !event.contains("event") || !event["event"].is_string()) {
-      break_off("a worker wrote a line that is not an event: " + line.substr(0, 200), setup_.log);
-    }
-    const auto name = event["event"].get<std::string>();
-    try {
-      dispatch(name, event);
-    } catch (const Json::exception& error) {
-      break_off("a worker's event '" + name + "' lacks a field or has a wrong type: " + error.what(),
-                setup_.log);
-    }
-  }
-
- private:
-  void dispatch(const std::string& name, const Json& event) {
-    if (is_done()) break_off("a worker wrote '" + name + "' after 'done'", setup_.log);
-    if (name == "heartbeat") return;
-    if (name == "error") {
-      const auto code =
-          event.at("kind") == "usage" ? results::ExitCode::kUsage : results::ExitCode::kEnvironment;
-      throw results::Error(code, event.at("message").get<std::string>(), event.value("action", ""));
-    }
-    if (name == "hello") {
-      check_build(event.at("build_id").get<std::string>());
-    } else if (name == "done") {
-      done_ = event;
-    } else if (name == "environment") {
-      sink_(name, event);
-    } else if (name == "trial_started" || name == "trial_finished" || name == "sample") {
-      take_trial(name, event);
-    } else {
-      break_off("a worker wrote the unknown event '" + name + "'", setup_.log);
-    }
-    if (in_flight_.empty()) restart_clock();
-  }
-
-  void check_build(const std::string& build_id) {
-    const auto& expected = setup_.folder->manifest.build_id;
-    if (build_id == expected) return;
-    throw EnvironmentError("the worker in " + setup_.folder->path.string() + " is of build " +
-                               build_id.substr(0, 12) + "..., its cases.json of build " +
-                               expected.substr(0, 12) + "...",
-                           "build the workers again");
-  }
-
-  void take_trial(const std::string& name, const Json& event) {
-    const auto id = event.at("id").get<std::string>();
-    if (ids_.count(id) == 0)
-      break_off("a worker wrote about trial '" + id + "', which it was not asked", setup_.log);
-    if (name == "trial_started") {
-      in_flight_ = id;
-      deadline_ = Clock::now() + seconds(setup_.trial_limit_s);
-    } else if (id == in_flight_) {
-      in_flight_.clear();
-    }
-    if (name == "trial_finished" && !finished_.insert(id).second) {
-      break_off("a worker answered trial '" + id + "' twice", setup_.log);
-    }
-    sink_(name, event);
-  }
-
-  // Outside trials a worker loads libraries and makes inputs: that may take a minute.
-  void restart_clock() { deadline_ = Clock::now() + seconds(std::max(setup_.trial_limit_s, 60.0)); }
-
-  const WorkerSetup& setup_;
-  const EventSink& sink_;
-  std::set<std::string> ids_;
-  std::set<std::string> finished_;
-  std::string in_flight_;
-  Clock::time_point deadline_;
-  Json done_;
-};
 
 // "exit code 1: the last error that it wrote"
 std::string words(const Exit& exit, const Process& process) {
@@ -184,7 +79,11 @@ Ending run_worker(const WorkerSetup& setup, const Json& plan, const EventSink& s
                    3,
                    setup.log,
                    memory_limit(plan.at("device").get<std::string>())});
-  Conversation conversation(setup, plan, sink);
+  Conversation conversation({.build_id = setup.folder->manifest.build_id,
+                             .folder = setup.folder->path,
+                             .log = setup.log,
+                             .trial_limit_s = setup.trial_limit_s},
+                            plan, sink);
   std::string line;
   for (;;) {
     switch (process.next_line(line, std::min(conversation.deadline(), setup.phase_deadline))) {

@@ -2,10 +2,10 @@
 // contract.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "driver/child_environment.h"
+#include "driver/conversation.h"
 #include "driver/process.h"
 #include "driver/worker_folder.h"
 #include "results/json.h"
@@ -29,9 +29,6 @@ struct Ending {
   std::string reason{};     // why it did not answer, in words
   results::Json done{};     // the event `done`
 };
-
-// Is called for `environment`, `trial_started`, `trial_finished` and `sample`; the trial is one of the plan.
-using EventSink = std::function<void(const std::string& name, const results::Json& event)>;
 
 // Runs the worker that the plan's phase asks for. A crash or a silence past the limit is an Ending. Throws
 // results::EnvironmentError for a worker that breaks the protocol or is of another build, the worker's own

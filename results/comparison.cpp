@@ -37,10 +37,11 @@ Json which(const Json& record) {
 }
 
 // Why a measurement (null: there is none) has no samples to compare; empty where it has.
-std::string unmeasured(const Json& measured, const std::string& side) {
+std::string unmeasured(const Json& measured, const std::string& side, const std::string& mode) {
   if (measured.is_null()) return side + " did not measure it";
   const auto verdict = measured.at("verdict").get<std::string>();
-  return carries_numbers(measurement_verdict_from(verdict)) ? "" : side + "'s measurement is " + verdict;
+  if (!carries_numbers(measurement_verdict_from(verdict))) return side + "'s measurement is " + verdict;
+  return recorded_samples(measured, mode).samples.empty() ? side + " has no samples that count" : "";
 }
 
 Json refusal(const Difference& difference) {
@@ -92,7 +93,7 @@ class Comparison {
       if (Json change = measurement_change(a, b); !change.is_null())
         part["measurement_verdict"] = std::move(change);
     }
-    const std::string in_a = unmeasured(a, "A"), in_b = unmeasured(b, "B");
+    const std::string in_a = unmeasured(a, "A", mode), in_b = unmeasured(b, "B", mode);
     if (in_a.empty() && in_b.empty()) {
       timed_.push_back({trials_.size(),
                         mode,
