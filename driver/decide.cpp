@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "driver/columns.h"
@@ -23,6 +24,25 @@ using results::Json;
 std::string device_words(const Json& entry) {
   return entry.value("model", entry.at("device").get<std::string>());
 }
+
+// What tells entries of one case apart: the device, where there are several, and the record, where a device
+// has several.
+struct Sources {
+  bool devices = false;
+  bool records = false;
+
+  explicit Sources(const Json& entries) {
+    std::map<std::string, std::set<std::string>> found;
+    for (const auto& entry : entries)
+      found[device_words(entry)].insert(entry.at("record").get<std::string>());
+    devices = found.size() > 1;
+    for (const auto& [device, of_it] : found) records = records || of_it.size() > 1;
+  }
+
+  std::string words(const Json& entry) const {
+    return device_words(entry) + (records ? ", " + entry.at("record").get<std::string>() : "");
+  }
+};
 
 std::string against_fp32(double value, double baseline) {
   return value == baseline ? fmt::format("{:.4g}, as fp32", value)
@@ -78,9 +98,10 @@ std::string interval_words(const Json& ratio) {
                      ratio_words(ratio["interval"].at(1).get<double>()));
 }
 
-void print_table(const Json& entries, bool several) {
+void print_table(const Json& entries, const Sources& sources) {
   std::vector<Column> columns{{"case"}, {"shape"}};
-  if (several) columns.push_back({"device"});
+  if (sources.devices) columns.push_back({"device"});
+  if (sources.records) columns.push_back({"record"});
   for (const char* type : {"FP16", "BF16"}) {
     for (const Column& column : {Column{type}, Column{"margin", true}, Column{"changed", true},
                                  Column{"quality"}, Column{"speed-up", true}, Column{"memory", true}})
@@ -91,7 +112,8 @@ void print_table(const Json& entries, bool several) {
   std::vector<std::vector<Cell>> rows;
   for (const auto& entry : entries) {
     std::vector<Cell> row{{entry.at("case").get<std::string>()}, {entry.at("shape").get<std::string>()}};
-    if (several) row.push_back({device_words(entry)});
+    if (sources.devices) row.push_back({device_words(entry)});
+    if (sources.records) row.push_back({entry.at("record").get<std::string>()});
     for (const char* type : {"fp16", "bf16"}) {
       for (auto& cell : way_cells(entry, type)) row.push_back(std::move(cell));
     }
@@ -103,11 +125,12 @@ void print_table(const Json& entries, bool several) {
 }
 
 // Why a type may not run.
-void print_refusals(const Json& entries, bool several) {
+void print_refusals(const Json& entries, const Sources& sources) {
   for (const auto& entry : entries) {
     for (const auto& [type, name] : {std::pair("fp16", "FP16"), std::pair("bf16", "BF16")}) {
       if (entry.contains(type)) continue;
-      const std::string device = several ? " on " + device_words(entry) : std::string();
+      const bool several = sources.devices || sources.records;
+      const std::string device = several ? " on " + sources.words(entry) : std::string();
       fmt::print("{}/{}{}, {}: {}\n", entry.at("case").get<std::string>(),
                  entry.at("shape").get<std::string>(), device, name,
                  entry.at("absent").at(type).get<std::string>());
@@ -115,12 +138,12 @@ void print_refusals(const Json& entries, bool several) {
   }
 }
 
-// How many cases each answer is right for, a line for each device.
-void print_summary(const Json& entries) {
+// How many cases each answer is right for, a line for each device or record.
+void print_summary(const Json& entries, const Sources& sources) {
   std::map<std::string, std::map<std::string, int>> counts;
   for (const auto& entry : entries) {
     const Json& said = entry.at("recommendation");
-    ++counts[device_words(entry)][said.value("precision", std::string("none"))];
+    ++counts[sources.words(entry)][said.value("precision", std::string("none"))];
   }
   for (const auto& [device, answers] : counts) {
     std::vector<std::string> words;
@@ -156,9 +179,10 @@ results::ExitCode decide(const Options& options) {
   } else if (options.csv) {
     fmt::print("{}", results::choices_csv(entries));
   } else {
-    print_table(entries, options.records.size() > 1);
-    print_refusals(entries, options.records.size() > 1);
-    print_summary(entries);
+    const Sources sources(entries);
+    print_table(entries, sources);
+    print_refusals(entries, sources);
+    print_summary(entries, sources);
   }
   return results::ExitCode::kOk;
 }

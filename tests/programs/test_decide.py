@@ -103,6 +103,39 @@ def test_recommendation(
     assert words in entry["recommendation"]["in_words"]
 
 
+@pytest.mark.parametrize("verdict", ["inaccurate", "baseline-invalid", "crashed"])
+def test_nothing_is_recommended_where_fp32_itself_may_not_run(
+    whole: dict[str, Any], tmp_path: Path, verdict: str
+) -> None:
+    """The others' verdicts rest on it, and it is none to fall back to."""
+    for others in (BOTH, {name: {"verdict": "baseline-invalid"} for name in (*BOTH, "cast-fp16", "cast-bf16")}):
+        entry = decided(given(whole, tmp_path / "r.json", {**others, "fp32": {"verdict": verdict}}, None))
+        assert "precision" not in entry["recommendation"]
+        assert f"FP32, which all is held against, is {verdict}" in entry["recommendation"]["in_words"]
+
+
+def test_quality_and_islands_in_words(whole: dict[str, Any], tmp_path: Path) -> None:
+    record = json.loads(json.dumps(whole))
+    trials = {trial["precision"]: trial for trial in record["trials"]}
+    trials["cast-fp16"]["decisions"] = {
+        "kind": "argmax", "rows": 200, "flips": 3, "lost": 1, "defects": 0,
+        "accuracy": {"rows": 200, "oracle": 0.98, "baseline": 0.98, "trial": 0.975},
+    }  # fmt: skip
+    trials["cast-bf16"]["decisions"] = {"regression": {"rows": 9, "against_targets": {
+        "trial": {"rmse": 0.5}, "baseline": {"rmse": 0.5}}}}  # fmt: skip
+    trials["cast-fp16"]["islands"] = {"needed": True, "regions": ["a"], "all_regions": ["a", "b", "c"]}
+    for name in ("cast-fp16", "cast-bf16"):
+        trials[name]["measurement"]["speedup_over_fp32"] = FASTER
+    for name in BOTH:
+        trials[name]["measurement"]["speedup_over_fp32"] = SLOW
+    path = seal(record, tmp_path / "r.json")
+    out = ampgate("decide", path).out
+    for words in ("4 of 200", "accuracy 0.975 (fp32 0.98)", "RMSE 0.5, as fp32", "cast (1 of 3 in FP32)"):
+        assert words in out
+    (row,) = csv.DictReader(io.StringIO(ampgate("decide", path, "--csv").out))
+    assert (row["fp16_accuracy"], row["bf16_rmse"], row["fp16_islands"]) == ("0.975", "0.5", '["a"]')
+
+
 def test_the_fastest_way_of_each_type(whole: dict[str, Any], tmp_path: Path) -> None:
     trials = {
         "autocast-fp16": {"speedup": FASTER}, "cast-fp16": {"speedup": FAST},
@@ -138,6 +171,12 @@ def test_several_devices_side_by_side(whole: dict[str, Any], tmp_path: Path) -> 
     text = ampgate("decide", *paths)
     assert text.code == 0, text.err
     assert 'Another, "better" CPU' in text.out
+    assert whole["id"] not in text.out, "each device has one record"
+    again = seal(json.loads(json.dumps(whole)) | {"id": "20260101T000000Z-0000000b"}, tmp_path / "c.json")
+    both = ampgate("decide", paths[0], again).out
+    for name in (whole["id"], "20260101T000000Z-0000000b"):
+        assert any(name in line and line.startswith("matmul ") for line in both.splitlines())
+        assert f"Fake CPU, {name}: 1 " in both, "each has its own count"
     rows = list(csv.DictReader(io.StringIO(ampgate("decide", *paths, "--csv").out)))
     assert [row["model"] for row in rows] == ["Fake CPU", 'Another, "better" CPU']
     assert rows[0]["recommended"] == decided(paths[0])["recommendation"]["precision"]

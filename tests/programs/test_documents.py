@@ -64,7 +64,7 @@ def said(command: str, out: str, folder: Path) -> str:
 
 
 def run_document(document: Path, folder: Path, deep: bool) -> int:
-    for ours in ("scripts", "results/schema", "examples", ".venv"):
+    for ours in ("scripts", "results/schema", "results/examples", "examples", ".venv"):
         (folder / ours).parent.mkdir(exist_ok=True)
         (folder / ours).symlink_to(ROOT / ours)
     count = 0

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import statistics
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -75,6 +77,79 @@ def test_google_benchmark(record: Path) -> None:
         times = [entry["real_time"] for entry in entries]
         assert min(times) <= trials[name]["measurement"]["time_ns"]["median"] <= max(times)
         assert statistics.median(times) > 0
+
+
+def test_sustained_trials_without_their_first_half(fake_worker: Path, tmp_path: Path) -> None:
+    """The same blocks that the record's own median rests on: by then clocks have settled."""
+    ampgate(
+        "run", "--suite", "smoke", "--sustained", "--worker", fake_worker, "--archive", tmp_path,
+        env={"FAKE_WORKER": "[]"},
+    )  # fmt: skip
+    (path,) = records(tmp_path)
+    entries = json.loads(exported(path, "google-benchmark"))["benchmarks"]
+    seen = 0
+    for trial in json.loads(path.read_text())["trials"]:
+        sustained = trial.get("variants", {}).get("sustained", {})
+        if "time_ns" not in sustained:
+            continue
+        times = [entry["real_time"] for entry in entries if entry["run_name"] == f"{trial['id']}/sustained"]
+        rows = sustained["samples"]
+        total = sum(row[4] for row in rows)
+        before = [sum(row[4] for row in rows[:number]) for number in range(len(rows))]
+        settled = [row[4] / row[3] for row, waited in zip(rows, before, strict=True) if waited >= total / 2]
+        assert times == pytest.approx(settled)
+        assert 0 < len(times) < len(rows)
+        assert statistics.median(times) == pytest.approx(sustained["time_ns"]["median"])
+        seen += 1
+    assert seen > 0
+
+
+TOOLS = "libbenchmark-tools"
+TOOLS_VERSION = "1.7.1-1"  # of the library that measures
+
+
+@pytest.fixture(scope="module")
+def compare_py(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Google Benchmark's own script, which its Debian package holds; it is unpacked, not installed."""
+    folder = tmp_path_factory.mktemp("tools")
+    try:
+        subprocess.run(["apt-get", "download", f"{TOOLS}={TOOLS_VERSION}"], cwd=folder, check=True, capture_output=True)
+        (package,) = folder.glob("*.deb")
+        subprocess.run(["dpkg", "-x", package, folder], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"{TOOLS} {TOOLS_VERSION} cannot be had here: {error}")
+    return folder / "usr" / "share" / "benchmark" / "compare.py"
+
+
+def test_google_benchmarks_own_compare_reads_and_pairs_it(
+    record: Path, fake_worker: Path, tmp_path: Path, compare_py: Path
+) -> None:
+    ampgate(
+        "run", "--suite", "smoke", "--latency", "--worker", fake_worker, "--archive", tmp_path / "archive",
+        env={"FAKE_WORKER": "[]"},
+    )  # fmt: skip
+    (other,) = records(tmp_path / "archive")
+    files = []
+    for name, path in (("a", other), ("b", record)):
+        files.append(tmp_path / f"{name}.json")
+        files[-1].write_text(exported(path, "google-benchmark"))
+    done = subprocess.run(
+        [sys.executable, compare_py, "--no-color", "benchmarks", *files], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    lines = done.stdout.splitlines()
+    entries = [json.loads(file.read_text())["benchmarks"] for file in files]
+    both = {entry["run_name"] for entry in entries[0]} & {entry["run_name"] for entry in entries[1]}
+    assert len(both) > 3
+    for name in both:
+        old, new = ([entry["real_time"] for entry in one if entry["run_name"] == name] for one in entries)
+        shown = [line.split() for line in lines if line.split()[:1] == [name]]
+        # Each repetition beside that of the other side: change of real and CPU time, then old and new of each.
+        assert [[float(word) for word in (row[3], row[4])] for row in shown] == [
+            [pytest.approx(a, abs=0.51), pytest.approx(b, abs=0.51)] for a, b in zip(old, new, strict=False)
+        ]
+        (test,) = (line for line in lines if line.startswith(f"{name}_pvalue"))
+        assert test.endswith(f"U Test, Repetitions: {len(old)} vs {len(new)}") or "WARNING" in test
 
 
 def test_junit(record: Path) -> None:

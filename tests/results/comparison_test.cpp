@@ -67,6 +67,17 @@ TEST(Comparison, FourVerdictsOfTimes) {
   EXPECT_NEAR(compared(1000, 1030).at("ratio").get<double>(), 1.03, 2e-3);
 }
 
+TEST(Comparison, WhatHasNoSamplesThatCountHasNoTime) {
+  for (const char* rows : {"[]", R"([[0, 0, 0, 1, 5.0, {"left_out": true}]])"}) {
+    Json empty = trial("fp32", {});
+    empty["measurement"]["samples"] = Json::parse(rows);
+    const Json result =
+        compare_records(record("A", {empty}), record("B", {trial("fp32", quiet(1000, 1))})).at("trials").at(0);
+    EXPECT_FALSE(result.contains("time"));
+    EXPECT_EQ(result.at("absent").at("time"), "A has no samples that count");
+  }
+}
+
 TEST(Comparison, TheToleranceIsTheSameFromBothSides) {
   Estimate ratio;
   ratio.interval = Interval{1.0101, 1.02};
