@@ -174,6 +174,9 @@ def record(
         "ceilings": {"last_level_cache_bytes": 0, "buffer_bytes": 1, "read_gbps": ceiling, "write_gbps": ceiling,
                      "copy_gbps": ceiling, "matmul_tflops": {"fp32": product, "bf16": product},
                      "peak": {"source": "the maker", "tflops": {"fp32": 2.0}}},
+        "fingerprint": {"digest": ZEROS, "probes": [
+            {"name": "products", "asks": "what an accumulator keeps", "raw": ["1"], "words": "24 bits"},
+            {"name": "tf32", "asks": "what TF32 keeps", "absent": {"raw": "this device has none"}}]},
         "trials": trials, "answer": [f"FP16 may run on {model}.", "BF16 may run."],
     }  # fmt: skip
 

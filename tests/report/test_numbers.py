@@ -42,6 +42,15 @@ def test_speeds_and_intervals(one_record: Json, one_page: Path) -> None:
         assert one[2:] == pytest.approx(other[2:], rel=1e-12)
 
 
+def test_fingerprint(one_page: Path, tmp_path: Path) -> None:
+    shown = details(one_page)["html"]
+    for words_ in ("what an accumulator keeps", "24 bits", "absent: this device has none", "0" * 64):
+        assert words_ in shown
+    made = record()
+    del made["fingerprint"]
+    assert "Fingerprint: not here." in details(page_of(tmp_path, made))["html"]
+
+
 def test_roofline(one_record: Json, one_page: Path) -> None:
     by_precision = points(details(one_page)["plots"]["plot-roofline"])
     drawn = sorted(point for marks in by_precision.values() for point in marks)

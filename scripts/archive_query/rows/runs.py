@@ -61,6 +61,7 @@ ENVIRONMENT = (
     Column("governor", TEXT, ("environment", "governor"), "of the CPUs' frequency"),
     Column("system_huge_pages", TEXT, ("environment", "transparent_huge_pages"), "the system's mode, in brackets"),
     Column("load_at_start", REAL, ("environment", "load_at_start", 0), "of the last minute"),
+    Column("fingerprint", TEXT, ("fingerprint", "digest"), "digest of how the device does its arithmetic"),
     Column("libtorch_version", TEXT, ("environment", "worker", "libtorch"), "of the workers"),
     Column("libtorch", TEXT_MAP, ("environment", "libtorch"), "what LibTorch says of its build and libraries"),
     Column("settings", TEXT_MAP, ("environment", "settings"), "as the workers read them back"),

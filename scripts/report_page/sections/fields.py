@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from report_page.markup import Content, code, paragraph, tag
-from report_page.record import Record
+from report_page.record import Json, Record
 from report_page.section import Section, absent
 from report_page.table import Column, table
 from report_page.words import percent, plural, time
@@ -70,5 +70,17 @@ def environment_section(record: Record) -> Section:
 
 
 def fingerprint_section(record: Record) -> Section:
-    because = f"records of version {record.find('ampgate_record')} hold none of the device's arithmetic."
-    return Section("fingerprint", "Fingerprint", "Fingerprint", absent("Fingerprint", because))
+    """How the device does its arithmetic: a probe a row."""
+    found = record.find("fingerprint")
+    if not found:
+        because = "its run took none; runs of the suites standard and large do, and the command ampgate fingerprint."
+        content = absent("Fingerprint", because)
+        return Section("fingerprint", "Fingerprint", "Fingerprint", content)
+    columns = [Column("probe"), Column("what it asks", wide=True), Column("answer", wide=True)]
+    rows = [[probe["name"], probe["asks"], answer(probe)] for probe in found["probes"]]
+    digest = paragraph("Digest over all raw values: ", code(found["digest"]))
+    return Section("fingerprint", "Fingerprint", "Fingerprint", [digest, table("probes", columns, rows)], folded=True)
+
+
+def answer(probe: Json) -> str:
+    return probe.get("words") or "absent: " + "; ".join(probe["absent"].values())
