@@ -44,7 +44,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Uninterrupted:
     begin = time.monotonic()
     result = ampgate(*command(rules, folder / "archive"))
     seconds = time.monotonic() - begin
-    assert result.code == 0, result.err
+    assert result.fine, result.err
     (record,) = records(folder / "archive")
     return Uninterrupted(rules, *read(record), seconds)
 
