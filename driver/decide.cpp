@@ -156,8 +156,13 @@ void print_summary(const Json& entries, const Sources& sources) {
 
 results::ExitCode decide(const Options& options) {
   Json entries = Json::array();
+  std::set<std::string> seen;
   for (const auto& path : options.records) {
     const Json record = results::read_record(path);
+    if (!seen.insert(record.at("digest").get<std::string>()).second) {
+      fmt::print(stderr, "ampgate: {} is there twice, and counted once\n", path);
+      continue;
+    }
     for (Json entry : results::choices(record)) {
       entry["record"] = record.at("id");
       entry["record_digest"] = record.at("digest");

@@ -384,8 +384,8 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   auto& decide =
       *app.add_subcommand("decide", "FP16, BF16 or FP32: a table with a recommendation for each case");
   decide.add_option("records", options.records, "Records, of one or several devices")->required();
-  decide.add_flag("--json", options.json, "JSON on standard output");
-  decide.add_flag("--csv", options.csv, "CSV on standard output");
+  auto* as_json = decide.add_flag("--json", options.json, "JSON on standard output");
+  decide.add_flag("--csv", options.csv, "CSV on standard output")->excludes(as_json);
 
   auto& report = *app.add_subcommand("report", "One HTML page with plots of one or several records");
   report.add_option("records", options.records, "Records, of one or several devices")->required();

@@ -16,6 +16,7 @@ const std::string kNoDigest(64, '0');
 // A FIFO or a device would block or never end: they are not opened.
 std::string read_text(const std::string& path, const SealedKind& kind) {
   std::error_code error;
+  if (std::filesystem::is_directory(path, error)) throw FileError(path, "is a folder", kind.action);
   const bool regular = std::filesystem::is_regular_file(path, error);
   std::ifstream file;
   if (regular) file.open(path, std::ios::binary);

@@ -193,7 +193,15 @@ def test_a_record_without_measurements(fake_worker: Path, tmp_path: Path) -> Non
     assert "not measured" in entry["recommendation"]["in_words"]
 
 
-def test_bad_usage(tmp_path: Path) -> None:
+def test_bad_usage(whole: dict[str, Any], tmp_path: Path) -> None:
+    path = seal(whole, tmp_path / "r.json")
+    both = ampgate("decide", path, "--json", "--csv")
+    assert (both.code, "excludes" in both.err) == (2, True), both.err
+    folder = ampgate("decide", tmp_path)
+    assert (folder.code, f"{tmp_path}: is a folder" in folder.err) == (2, True), folder.err
+    twice = ampgate("decide", path, path, "--json")
+    assert len(twice.json()) == 1
+    assert "counted once" in twice.err
     assert ampgate("decide").code == 2
     (tmp_path / "x.json").write_text("{}")
     result = ampgate("decide", tmp_path / "x.json")
