@@ -37,10 +37,12 @@ Sweep parse(const Options& options) {
   const auto equals = text.find('=');
   if (equals == std::string::npos) refuse(options, "no '='");
   Sweep sweep;
-  sweep.dims = split(text.substr(0, equals), ',');
+  const std::string names = text.substr(0, equals);
+  sweep.dims = split(names, ',');
   if (sweep.dims.empty()) refuse(options, "it names no size");
+  if (std::ssize(sweep.dims) != std::count(names.begin(), names.end(), ',') + 1)
+    refuse(options, "one of the names is empty");
   for (auto dim = sweep.dims.begin(); dim != sweep.dims.end(); ++dim) {
-    if (dim->empty()) refuse(options, "one of the names is empty");
     if (std::find(sweep.dims.begin(), dim, *dim) != dim) refuse(options, "it names '" + *dim + "' twice");
   }
   std::vector<std::string> ends = split(text.substr(equals + 1), ':');

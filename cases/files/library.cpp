@@ -22,6 +22,7 @@
 #include <set>
 
 #include "cases/files/find_operator.h"
+#include "cases/files/package.h"
 #include "results/error.h"
 
 namespace ampgate::cases::files {
@@ -190,35 +191,63 @@ class LoadingScope {
   static inline std::string path_;
 };
 
-void open(const fs::path& path) {
+// Null: dlerror() says why.
+void* opened(const fs::path& path) {
   const LoadingScope scope(path);
-  void* handle = nullptr;
   try {
     // Absolute: a bare name would be looked for elsewhere. Now: a symbol that is missing shows here, not in
     // the middle of a run. Local: what the library defines replaces nothing of anyone else's.
-    handle = dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
+    return dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   } catch (...) {
     throw FileError(path.string(), why_failed(message_of(std::current_exception())), kFixRegistration);
   }
-  if (handle == nullptr) fail_to_load(path, dlerror());
+}
+
+// LibTorch's CMake package links with libtorch.so, which this worker does without, and which brings kernels
+// of LibTorch's for other devices: they are not the user's.
+void load_the_rest_of_libtorch() {
+  const Operators before = registered();
+  load_libtorch();
+  for (auto& [name, kernels] : registered()) {
+    const auto known = before.find(name);
+    if (known == before.end() || known->second != kernels) own()->insert_or_assign(name, kernels);
+  }
+}
+
+// The operators and objects as they were just before the library came.
+struct Before {
+  Operators operators = registered();
+  std::set<fs::path> objects = loaded_objects();
+};
+
+Before open(const fs::path& path) {
+  auto before = std::make_unique<Before>();
+  void* handle = opened(path);
+  std::string problem = handle == nullptr ? dlerror() : "";
+  if (problem.find("libtorch.so: cannot open shared object file") != std::string::npos) {
+    load_the_rest_of_libtorch();
+    before = std::make_unique<Before>();
+    handle = opened(path);
+    problem = handle == nullptr ? dlerror() : "";
+  }
+  if (handle == nullptr) fail_to_load(path, problem);
   // Compiled with -ffast-math it switches this thread to flushing subnormals, for everybody's numbers.
   at::globalContext().setFlushDenormal(false);
+  return std::move(*before);
 }
 
 }  // namespace
 
 LoadedLibrary load_library(const fs::path& path) {
-  const Operators before = registered();
-  if (!own()) own() = before;
-  const auto objects = loaded_objects();
+  if (!own()) own() = registered();
   check_whole(path);
-  open(path);
+  const Before before = open(path);
 
   LoadedLibrary loaded;
   std::string replaced;
   for (const auto& [name, kernels] : registered()) {
-    const auto found = before.find(name);
-    if (found != before.end() && found->second == kernels) continue;
+    const auto found = before.operators.find(name);
+    if (found != before.operators.end() && found->second == kernels) continue;
     loaded.operators.push_back(name);
     if (own()->contains(name)) replaced += (replaced.empty() ? "" : ", ") + name;
   }
@@ -233,7 +262,7 @@ LoadedLibrary load_library(const fs::path& path) {
                     "register them with TORCH_LIBRARY, against the LibTorch that this worker has (" +
                         libtorch() + " in " + libtorch_folder().string() + ")");
   }
-  loaded.companions = companions(objects, path);
+  loaded.companions = companions(before.objects, path);
   return loaded;
 }
 

@@ -94,8 +94,8 @@ def test_fault_in_measurement(tmp_path: Path, what: str, verdict: str) -> None:
     [
         ("read", "aten::_local_scalar_dense reads a value"),
         ("threads", "/settings/threads went from 2 to 1"),
-        ("leak", "bytes of malloc that LibTorch's allocator was not asked for: a leak"),
-        ("leak-tensors", "bytes of LibTorch's allocator after its outputs are released: a leak of tensors"),
+        ("leak", "bytes each of malloc that LibTorch's allocator was not asked for: a leak"),
+        ("leak-tensors", "bytes each of LibTorch's allocator after their outputs are released: a leak of tensors"),
     ],
 )
 def test_what_the_case_does_not_declare_is_refused(tmp_path: Path, what: str, words: str) -> None:
