@@ -18,6 +18,10 @@ AMPGATE = BUILD / "bin" / "ampgate"
 TEST_WORKER = BUILD / "tests" / "libexec" / "ampgate" / "test"
 
 
+# The examples that are built here are built by several tests.
+if shutil.which("ccache"):
+    os.environ.setdefault("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")
+
 LONGEST = ("test_documents", "test_selftest")
 
 
