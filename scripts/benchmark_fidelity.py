@@ -62,7 +62,7 @@ def ampgate(program: str, *arguments: str | Path) -> dict[str, Any]:
 
 
 def ours(program: str, evidence: Path, rules: Path, archive: Path) -> tuple[Times, float, list[bool]]:
-    """One bench process: the times, the share of its wall time inside timed sections, and which cells were disturbed."""
+    """One bench process: times, the share of its wall time inside timed sections, which cells were disturbed."""
     record = ampgate(program, "bench", "--evidence", evidence, "--rules", rules, "--archive", archive)
     times: Times = {}
     disturbed = []

@@ -191,7 +191,7 @@ TEST_F(CheckpointFolder, TellsForeignFilesAndNewerVersions) {
   Json newer = Json::parse(good);
   newer["ampgate_checkpoint"] = 2;
   write_text(document(), results::seal(newer));
-  expect_problem(document(), "version 2; this ampgate reads version 1");
+  expect_problem(document(), "version 2, which is newer; this ampgate reads version 1");
   write_text(document(), good);
   write_checkpoint(temporary_.path() / "other", {{{"a", at::zeros({1})}}, Json::object()});
   fs::copy_file(temporary_.path() / "other" / "tensors.safetensors", tensors(),
