@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 from pathlib import Path
 from typing import Any
@@ -446,3 +447,36 @@ def test_selftest_of_a_users_case(libraries: Path, tmp_path: Path) -> None:
     assert {fault["operator"] for fault in put_in} == {"example::bias_gelu_sum"}
     assert record["summary"]["must_catch"]["faults"] >= 20
     assert record["summary"]["clean"]["false_alarms"] == 0
+
+
+@pytest.mark.deep
+def test_a_library_that_is_linked_with_all_of_libtorch(tmp_path: Path) -> None:
+    """As find_package(Torch) links it: libtorch.so itself, which no worker needs."""
+    torch = Path(sysconfig.get_path("purelib")) / "torch"
+    source = tmp_path / "twice.cpp"
+    source.write_text(
+        "#include <ATen/ops/mul.h>\n#include <torch/library.h>\n"
+        "static at::Tensor twice(const at::Tensor& x) { return at::mul(x, 2); }\n"
+        'TORCH_LIBRARY(linked, m) { m.def("twice(Tensor x) -> Tensor"); }\n'
+        'TORCH_LIBRARY_IMPL(linked, CPU, m) { m.impl("twice", twice); }\n'
+    )
+    library = tmp_path / "libtwice.so"
+    includes = [f"-I{torch}/include", f"-I{torch}/include/torch/csrc/api/include"]
+    linked = [f"-L{torch}/lib", "-Wl,--no-as-needed", "-ltorch", "-ltorch_cpu", "-lc10"]
+    subprocess.run(
+        ["c++", "-std=c++17", "-fPIC", "-shared", *includes, source, "-o", library, *linked], check=True
+    )  # fmt: skip
+    case = {
+        "ampgate_case": 1,
+        "name": "twice",
+        "operator": "linked::twice",
+        "arguments": [{"tensor": {"shape": [64, 64], "fill": "normal"}}],
+        "reduction_length": 1,
+        "precisions": ["cast-bf16"],
+    }
+    (tmp_path / "twice.json").write_text(json.dumps(case))
+    result = ampgate(
+        "validate", "--device", "cpu", "--load-library", library, "--case-file", tmp_path / "twice.json",
+        "--archive", tmp_path / "archive",
+    )  # fmt: skip
+    assert result.code == 0, result.out + result.err
