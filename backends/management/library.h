@@ -3,8 +3,9 @@
 
 #include <dlfcn.h>
 
+#include <array>
+#include <cstdint>
 #include <string>
-#include <utility>
 
 #include "backends/backend.h"
 
@@ -40,5 +41,43 @@ inline std::string lacks(const char* library, const char* function) {
   text.append(library).append(" has no ").append(function);
   return text;
 }
+
+// Questions to a library about one card, whose functions take the card first and return 0 where all is well.
+template <typename Handle>
+class Questions {
+ public:
+  Questions(const char* name, const std::string& library) : library_(library), name_(name) {}
+  virtual ~Questions() = default;
+
+ protected:
+  // The library's words for a code.
+  virtual std::string error(int code) const = 0;
+
+  // Calls function(card, arguments...); the reason where it fails.
+  template <typename... Arguments>
+  std::string failure(const char* function, Arguments... arguments) const {
+    const auto found = library_.find<int(Handle, Arguments...)>(function);
+    if (found == nullptr) return lacks(name_, function);
+    const int code = found(card_, arguments...);
+    return code == 0 ? "" : error(code);
+  }
+
+  template <typename... Arguments>
+  bool ask(const char* function, Arguments... arguments) const {
+    return failure(function, arguments...).empty();
+  }
+
+  std::string text(const char* function) const {
+    std::array<char, 96> buffer{};
+    const auto why = failure(function, buffer.data(), static_cast<std::uint32_t>(buffer.size()));
+    return why.empty() ? buffer.data() : not_told(why);
+  }
+
+  const Library library_;
+  Handle card_{};
+
+ private:
+  const char* name_;
+};
 
 }  // namespace ampgate::backends::management

@@ -48,12 +48,12 @@ std::string watts(unsigned milliwatts) {
   return text.data();
 }
 
-class NvidiaCard final : public Card {
+class NvidiaCard final : public Card, private Questions<Device> {
  public:
-  NvidiaCard(const std::string& uuid, const std::string& library) : library_(library) {
+  NvidiaCard(const std::string& uuid, const std::string& library) : Questions("NVML", library) {
     start();
     const auto by_uuid = library_.find<int(const char*, Device*)>("nvmlDeviceGetHandleByUUID");
-    const int code = by_uuid == nullptr ? -1 : by_uuid(uuid.c_str(), &device_);
+    const int code = by_uuid == nullptr ? -1 : by_uuid(uuid.c_str(), &card_);
     if (code != kSuccess) {
       throw DeviceError("NVML does not know the card " + uuid + ": " +
                         (by_uuid == nullptr ? "it has no nvmlDeviceGetHandleByUUID" : error(code)));
@@ -105,29 +105,9 @@ class NvidiaCard final : public Card {
       throw DeviceError("NVML does not start: " + error(code) + "; check the driver");
   }
 
-  std::string error(int code) const {
+  std::string error(int code) const override {
     const auto words = library_.find<const char*(int)>("nvmlErrorString");
     return words == nullptr ? "error " + std::to_string(code) : words(code);
-  }
-
-  // Calls name(device, arguments...); the reason where it fails.
-  template <typename... Arguments>
-  std::string failure(const char* name, Arguments... arguments) const {
-    const auto function = library_.find<int(Device, Arguments...)>(name);
-    if (function == nullptr) return lacks("NVML", name);
-    const int code = function(device_, arguments...);
-    return code == kSuccess ? "" : error(code);
-  }
-
-  template <typename... Arguments>
-  bool ask(const char* name, Arguments... arguments) const {
-    return failure(name, arguments...).empty();
-  }
-
-  std::string text(const char* name) const {
-    std::array<char, 96> buffer{};
-    const auto why = failure(name, buffer.data(), static_cast<unsigned>(buffer.size()));
-    return why.empty() ? buffer.data() : not_told(why);
   }
 
   std::string driver() const {
@@ -176,7 +156,7 @@ class NvidiaCard final : public Card {
     unsigned all = 0;
     for (const int cause : {kSingleBit, kDoubleBit}) {
       unsigned count = 0;
-      const int code = function == nullptr ? -1 : function(device_, cause, &count, nullptr);
+      const int code = function == nullptr ? -1 : function(card_, cause, &count, nullptr);
       if (code != kSuccess && code != kInsufficientSize) return counted(kName, code, 0);
       all += count;
     }
@@ -195,12 +175,9 @@ class NvidiaCard final : public Card {
     constexpr auto kName = "nvmlDeviceGetComputeRunningProcesses_v3";
     const auto function = library_.find<int(Device, unsigned*, void*)>(kName);
     unsigned count = 0;
-    const int code = function == nullptr ? -1 : function(device_, &count, nullptr);
+    const int code = function == nullptr ? -1 : function(card_, &count, nullptr);
     return counted(kName, code, count);
   }
-
-  Library library_;
-  Device device_ = nullptr;
 };
 
 }  // namespace

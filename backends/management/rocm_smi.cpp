@@ -47,9 +47,10 @@ std::optional<double> sensor(const fs::path& folder, const char* file, double un
   return value * unit;
 }
 
-class AmdCard final : public Card {
+class AmdCard final : public Card, private Questions<std::uint32_t> {
  public:
-  AmdCard(std::string address, const std::string& library, const std::string& devices) : library_(library) {
+  AmdCard(std::string address, const std::string& library, const std::string& devices)
+      : Questions("ROCm SMI", library) {
     std::transform(address.begin(), address.end(), address.begin(),
                    [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
     files_ = fs::path(devices) / address;
@@ -60,7 +61,7 @@ class AmdCard final : public Card {
           "ROCm SMI does not start: " + (init == nullptr ? std::string("it has no rsmi_init") : error(code)) +
           "; is /dev/kfd readable for this user?");
     }
-    index_ = find(bdf(address), address);
+    card_ = find(bdf(address), address);
   }
 
   Fields facts() const override {
@@ -96,7 +97,7 @@ class AmdCard final : public Card {
   }
 
  private:
-  std::string error(int code) const {
+  std::string error(int code) const override {
     const char* words = nullptr;
     const auto function = library_.find<int(int, const char**)>("rsmi_status_string");
     if (function == nullptr || function(code, &words) != kSuccess || words == nullptr)
@@ -117,25 +118,6 @@ class AmdCard final : public Card {
       }
     }
     throw DeviceError("ROCm SMI does not know the card at " + address);
-  }
-
-  template <typename... Arguments>
-  std::string failure(const char* name, Arguments... arguments) const {
-    const auto function = library_.find<int(std::uint32_t, Arguments...)>(name);
-    if (function == nullptr) return lacks("ROCm SMI", name);
-    const int code = function(index_, arguments...);
-    return code == kSuccess ? "" : error(code);
-  }
-
-  template <typename... Arguments>
-  bool ask(const char* name, Arguments... arguments) const {
-    return failure(name, arguments...).empty();
-  }
-
-  std::string text(const char* name) const {
-    std::array<char, 96> buffer{};
-    const auto why = failure(name, buffer.data(), static_cast<std::uint32_t>(buffer.size()));
-    return why.empty() ? buffer.data() : not_told(why);
   }
 
   std::string power_limit() const {
@@ -160,9 +142,7 @@ class AmdCard final : public Card {
     return why.empty() ? std::to_string(count) : not_told(why);
   }
 
-  Library library_;
   fs::path files_;
-  std::uint32_t index_ = 0;
 };
 
 }  // namespace
