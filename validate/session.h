@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,6 +24,8 @@ struct Session {
   std::string lowered_fp32{};
   // Of the case before, for mutants.
   std::shared_ptr<StaleOutput> outputs = std::make_shared<StaleOutput>();
+  // Says that the trial in flight has come further: what consists of many trainings is not silent.
+  std::function<void()> advance = [] {};
 };
 
 }  // namespace ampgate::validate

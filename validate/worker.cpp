@@ -98,7 +98,7 @@ void finish(const Trial& trial, const Json& body, EventWriter& events) {
   events.write("trial_finished", event);
 }
 
-void validate(const Session& session, const std::vector<Trial>& trials, const std::string& checkpoints,
+void validate(Session& session, const std::vector<Trial>& trials, const std::string& checkpoints,
               EventWriter& events) {
   std::optional<CaseRun> run;
   std::optional<TrainingRun> training;
@@ -118,7 +118,8 @@ void validate(const Session& session, const std::vector<Trial>& trials, const st
     }
     previous = &trial;
     if (trial.judged_before) continue;
-    events.write("trial_started", {{"id", trial.id}});
+    session.advance = [&events, &trial] { events.write("trial_started", {{"id", trial.id}}); };
+    session.advance();
     finish(trial, training ? training->judge(trial.id, trial.precision) : run->judge(trial.precision),
            events);
   }
@@ -212,7 +213,7 @@ void run_plan(const Json& plan, EventWriter& events) {
     events.write("done", {{"fingerprint", fingerprint::take(*backend)}});
     return;
   }
-  const Session session = make_session(plan, *backend);
+  Session session = make_session(plan, *backend);
   events.write("environment", backends::environment_json(*backend));
   {
     const Heartbeat heartbeat(events);

@@ -5,9 +5,10 @@ FAKE_BLOCK_S is how long a block takes, FAKE_DISTURBED why the ceilings say too 
 FAKE_ARITHMETIC is what a probe finds.
 FAKE_GROWTH maps precisions to exponents: times grow with m (from 4) so, and a call's memory is its output.
 FAKE_WORKER is a JSON list of {"phase", "id", "do"}: when a trial of that id (fnmatch) starts in that phase, `do` one of
-segv, abort, exit0, exit1, hang, skip, give-up-N (say FAKE_ERROR and exit with N), or a verdict's word. "garbage",
-"unknown-trial", "die-at-once" act after `hello`. In phase bench also "too-fast" (beyond any peak), "disturb-N" (another
-process disturbs the first N blocks) and "noisy" (processes differ by tens of percent).
+segv, abort, exit0, exit1, hang, long-N (N times 0.4 s, coming further), skip, give-up-N (say FAKE_ERROR and exit with
+N), or a verdict's word. "garbage", "unknown-trial", "die-at-once" act after `hello`. In phase bench also "too-fast"
+(beyond any peak), "disturb-N" (another process disturbs the first N blocks) and "noisy" (processes differ by tens of
+percent).
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def requested(phase: str, trial: str) -> str:
     return ""
 
 
-def misbehave(what: str) -> None:
+def misbehave(what: str, trial: str = "") -> None:
     if what == "segv":
         signal.signal(signal.SIGSEGV, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGSEGV)
@@ -62,6 +63,10 @@ def misbehave(what: str) -> None:
         error = os.environ.get("FAKE_ERROR", "no data in /nope")
         print(f"chatter\n{name}: {error}\n  look for it there", file=sys.stderr, flush=True)
         os._exit(int(what.removeprefix("give-up-")))
+    if what.startswith("long-"):
+        for _ in range(int(what.removeprefix("long-"))):
+            time.sleep(0.4)
+            send("trial_started", id=trial)
     if what == "hang":
         while True:
             send("heartbeat")
@@ -99,10 +104,11 @@ def validate(plan: dict) -> None:
         reason = f"made {invalid.get(group, what)} on request"
         if trial["precision"] == "fp32" and what == "inaccurate":
             invalid[group] = what
-        misbehave(what)
+        misbehave(what, trial["id"])
         time.sleep(float(os.environ.get("FAKE_DELAY_S", "0")))
         if what == "skip":
             continue
+        what = "" if what.startswith("long-") else what
         shape = "x".join(map(str, trial["shape"]))
         dims = dict(zip("mnk", trial["shape"], strict=False))
         bad = what or ("unsupported" if trial["precision"] == "tf32" else "pass")

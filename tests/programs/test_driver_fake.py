@@ -70,6 +70,13 @@ def short_limit(tmp_path: Path) -> Path:
     return rules
 
 
+def test_what_comes_further_is_not_silent(worker: Path, archive: Path, tmp_path: Path) -> None:
+    """Four times as long as the limit altogether."""
+    result = run(worker, archive, "--rules", short_limit(tmp_path), do=[("validate", CAST, "long-10")])
+    assert result.code == 0, result.out + result.err
+    assert trials_of(archive)[CAST]["verdict"] == "pass"
+
+
 def test_a_whole_run(worker: Path, archive: Path) -> None:
     result = run(worker, archive)
     assert result.code == 0, result.err

@@ -171,6 +171,31 @@ TEST(Scaling, ARunThatEndsInSkippedStepsIsNoPass) {
   EXPECT_EQ(judged(two).verdict, Verdict::kAmbiguous) << "the other one skipped more, but not at the end";
 }
 
+TEST(Scaling, AScaleThatFallsWithoutEndIsNoPass) {
+  const auto falling = [](const std::string& steps) {
+    WatchedRun run = run_of(steps);
+    double scale = 65536;
+    for (auto& step : run.steps) {
+      step.scale = scale;
+      if (!step.stepped[0]) scale /= 2;
+    }
+    return run;
+  };
+  const Judgement endless = judged(falling(repeated("xxxxxxx.", 12) + "xxxx"));
+  EXPECT_EQ(endless.verdict, Verdict::kNonfinite);
+  EXPECT_NE(endless.reason.find(
+                "the scale keeps falling: from 1024 after half of the steps to 16 at the end, and 6 "
+                "steps of the second half were skipped"),
+            std::string::npos)
+      << endless.reason;
+  EXPECT_EQ(judged(falling("............" + repeated("x", 88))).verdict, Verdict::kPass) << "it settles";
+  EXPECT_EQ(judged(falling(repeated("x", 60) + "..x." + repeated("x", 36))).verdict, Verdict::kPass)
+      << "gradients that grow eightfold";
+  WatchedRun growing = run_of(repeated("xxx.", 25));
+  for (std::size_t i = 0; i < growing.steps.size(); ++i) growing.steps[i].scale = i % 4 == 3 ? 65536 : 32768;
+  EXPECT_EQ(judged(growing).verdict, Verdict::kPass) << "a short growth interval";
+}
+
 // At 2^-128 the inverse is infinite: steps go on, and nothing recovers.
 TEST(Scaling, ACollapsedScaleIsNoPass) {
   for (const double scale :

@@ -57,6 +57,32 @@ void judge_end(int last_skip, Judgement& judgement) {
                                             "would tell whether the training goes on");
 }
 
+// A scale settles within a few steps, where the largest gradients of a training fit. One that still falls
+// after half of them, several halvings beyond what growth brought back, does so because something overflows
+// whatever the scale is: the forward pass, most likely.
+void judge_fall(const WatchedRun& run, Judgement& judgement) {
+  constexpr double kFall = 1.0 / 16;
+  constexpr int kLeastSkips = 4;
+  const std::size_t half = run.steps.size() / 2;
+  const double then = run.steps[half].scale;
+  const double last = run.steps.back().scale;
+  int skipped = 0;
+  for (std::size_t i = half; i < run.steps.size(); ++i) {
+    for (std::size_t optimizer = 0; optimizer < run.steps[i].stepped.size(); ++optimizer) {
+      if (!run.steps[i].called.at(optimizer) || run.steps[i].stepped.at(optimizer)) continue;
+      ++skipped;
+      break;
+    }
+  }
+  if (!(last <= kFall * then) || skipped < kLeastSkips) return;
+  judgement.worsen(
+      Verdict::kNonfinite,
+      "the scale keeps falling: from " + text(then) + " after half of the steps to " + text(last) +
+          " at the end, and " + std::to_string(skipped) +
+          " steps of the second half were skipped all the same: something overflows whatever the "
+          "scale is");
+}
+
 // Optimizers that take turns have not had the same number of steps.
 bool skips_more(const Applied& counts, const Applied& other) {
   return counts.skipped != other.skipped ? counts.skipped > other.skipped : counts.applied < other.applied;
@@ -99,6 +125,7 @@ Json judge_scaling(const results::Rules::Training& rules, const WatchedRun& run,
   const double last = run.steps.back().scale;
   judge_skips(rules, worst, steps, scaler, last, judgement);
   if (!scaler) return json;
+  judge_fall(run, judgement);
   double lowest = run.steps.front().scale;
   for (std::size_t i = 0; i < run.steps.size(); ++i) {
     const double scale = run.steps[i].scale;

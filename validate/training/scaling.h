@@ -20,7 +20,8 @@ struct Applied {
 Applied applied_by(const WatchedRun& run, std::size_t optimizer);
 
 // {"applied", "skipped", "longest_skip", "first_applied", "optimizers", "scale"}: of the optimizer that
-// skipped most. Skips beyond the rules and a scale that collapsed worsen the judgement.
+// skipped most. Skips beyond the rules, a scale that collapsed and one that falls without end worsen the
+// judgement.
 results::Json judge_scaling(const results::Rules::Training& rules, const WatchedRun& run, bool scaler,
                             Judgement& judgement);
 

@@ -12,6 +12,7 @@ cases::State TrainingSetup::original(std::uint64_t seed) const { return definiti
 
 std::unique_ptr<cases::Trainer> TrainingSetup::trainer(const Way& way, std::uint64_t seed,
                                                        double init_scale) const {
+  session.advance();
   return std::make_unique<cases::Trainer>(definition, shape, fill(seed), original(seed),
                                           cases::TrainerSetup{.precision = way.precision,
                                                               .scaler = way.scaler,
