@@ -67,8 +67,8 @@ class Inspection {
   void look_at_memory(Subject& subject) {
     Body& body = subject.body();
     FirstLook& look = first_looks_[subject.trial().id];
+    // Reading them starts the threads that operators share, so that others are somebody else's.
     const Surroundings before = read_surroundings(body);
-    start_own_threads();
     const int threads = thread_count();
     look.memory = measure_memory(body, backend_);
     if (const int more = thread_count() - threads; more > 0) {

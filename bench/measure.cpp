@@ -32,8 +32,6 @@ constexpr std::chrono::microseconds kReadersTurn{300};
 // once.
 constexpr std::int64_t kMuchShorter = 3;
 constexpr std::int64_t kMostLengthened = 1000;
-// Readings of the clock are at most one part in so many of a cell, where it can have more calls.
-constexpr std::int64_t kClockShare = 1000;
 // Emptying the caches takes longer than most calls.
 constexpr std::int64_t kMostColdCalls = 3;
 

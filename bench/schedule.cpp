@@ -8,11 +8,10 @@
 namespace ampgate::bench {
 namespace {
 
-constexpr std::int64_t kClockShare = 1000;  // a cell is at least this many times one reading of the clock
-constexpr double kExtrapolation = 20.0;     // this part of a cell is enough to extrapolate from
-constexpr int kTries = 3;                   // the shortest counts: other processes only lengthen
-constexpr std::int64_t kMostSpent = 4;      // goals: a call longer than that is not tried again
-constexpr std::int64_t kGrowth = 100;       // calls grow at most this much from one try to the next
+constexpr double kExtrapolation = 20.0;  // this part of a cell is enough to extrapolate from
+constexpr int kTries = 3;                // the shortest counts: other processes only lengthen
+constexpr std::int64_t kMostSpent = 4;   // goals: a call longer than that is not tried again
+constexpr std::int64_t kGrowth = 100;    // calls grow at most this much from one try to the next
 constexpr std::int64_t kLeadInShare = 50;
 
 // splitmix64 (Steele, Lea, Flood 2014): one step of the state, one number.

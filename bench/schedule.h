@@ -18,6 +18,9 @@ std::vector<std::size_t> block_order(std::uint64_t seed, std::string_view group,
 // Of a cell: for bodies that do next to nothing.
 inline constexpr std::int64_t kMaximumCalls = 1'000'000;
 
+// A cell is at least this many times one reading of the clock, where it can have the calls for it.
+inline constexpr std::int64_t kClockShare = 1000;
+
 // Calls that make a cell last about `cell_time_ns`: at least 1, and enough that reading the clock
 // (`clock_ns`) is at most 0.1 % of it. `time_calls(n)` runs n calls and returns their time; it is asked for
 // growing n, up to `most`, until the time is long enough to extrapolate from, then again for the shortest of

@@ -1,17 +1,11 @@
 #include "bench/thread_count.h"
 
-#include <ATen/Parallel.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <system_error>
 
 namespace ampgate::bench {
-
-void start_own_threads() {
-  at::parallel_for(0, at::get_num_threads(), 1, [](std::int64_t, std::int64_t) {});
-}
 
 int thread_count() {
   int count = 0;

@@ -24,10 +24,10 @@ bool is_asked_for(const Json& trial, const Rules& rules) {
   return is_required(rules, trial.at("precision").get<std::string>()) && !is_needless(trial);
 }
 
-// Measured, in one mode at least, by numbers that do not hold what was asked of them.
-bool is_unclear(const Json& trial) {
+// In one mode at least.
+bool was_found(const Json& trial, MeasurementVerdict verdict) {
   const auto verdicts = measurements(trial);
-  return std::find(verdicts.begin(), verdicts.end(), MeasurementVerdict::kAmbiguous) != verdicts.end();
+  return std::find(verdicts.begin(), verdicts.end(), verdict) != verdicts.end();
 }
 
 bool has_undecided_target(const Json& trial) {
@@ -67,12 +67,12 @@ ExitCode exit_code(const Json& record, const Rules& rules) {
   if (!judges_required(record, rules)) return ExitCode::kFailed;
   const Json& trials = record.at("trials");
   const bool below_target = std::any_of(trials.begin(), trials.end(), [](const Json& trial) {
-    const auto verdicts = measurements(trial);
-    return std::find(verdicts.begin(), verdicts.end(), MeasurementVerdict::kBelowTarget) != verdicts.end();
+    return was_found(trial, MeasurementVerdict::kBelowTarget);
   });
   if (below_target) return ExitCode::kSlower;
   const bool undecided = std::any_of(trials.begin(), trials.end(), [&](const Json& trial) {
-    return has_undecided_target(trial) || (is_asked_for(trial, rules) && is_unclear(trial));
+    return has_undecided_target(trial) ||
+           (is_asked_for(trial, rules) && was_found(trial, MeasurementVerdict::kAmbiguous));
   });
   return undecided ? ExitCode::kIncomparable : ExitCode::kOk;
 }

@@ -57,11 +57,9 @@ def needed(path: Path, library_path: str) -> dict[str, Path]:
 
 def torch_of_build() -> Path:
     cache = (BUILD / "CMakeCache.txt").read_text()
-    root = re.search(r"^LibTorch_ROOT_DIR:\w+=(.+)$", cache, re.MULTILINE)
     given = re.search(r"^AMPGATE_TORCH_ROOT:\w+=(.+)$", cache, re.MULTILINE)
-    folder = (root or given)[1] if root or given else None
-    if folder:
-        return Path(folder)
+    if given:
+        return Path(given[1])
     where = "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
     said = subprocess.run([sys.executable, "-c", where], capture_output=True, text=True, check=True).stdout
     return Path(said.strip())
